@@ -1,0 +1,75 @@
+"""Every action of the explorer: its keys, and where help lists it. What it is called stands in the language files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from textual.binding import Binding
+
+Group = Literal["step", "look", "view", "text", "program"]
+
+
+@dataclass(frozen=True)
+class Action:
+    """Something the reader can do. ``id`` names it in the language files, ``call`` is Textual's action."""
+
+    id: str
+    keys: str
+    call: str
+    group: Group
+    shown: str
+    """The keys as a person reads them."""
+
+    def binding(self) -> Binding:
+        """Textual's binding. The description is the id; widgets that show it ask the language files."""
+        return Binding(self.keys, self.call, self.id, show=False, id=self.id, tooltip=self.id)
+
+
+ACTIONS = (
+    Action("step_on", "right,n", "step(1)", "step", "→"),
+    Action("step_back", "left,N", "step(-1)", "step", "←"),
+    Action("layer_on", "right_curly_bracket", "step_layer(1)", "step", "}"),
+    Action("layer_back", "left_curly_bracket", "step_layer(-1)", "step", "{"),
+    Action("head_on", "right_square_bracket", "step_head(1)", "step", "]"),
+    Action("head_back", "left_square_bracket", "step_head(-1)", "step", "["),
+    Action("first_stage", "less_than_sign", "edge(0)", "step", "<"),
+    Action("last_stage", "greater_than_sign", "edge(-1)", "step", ">"),
+    Action("go", "colon,slash", "go", "step", ": /"),
+    Action("move_left", "h,shift+left", "move(0,-1)", "look", "h ⇧←"),
+    Action("move_down", "j,down,shift+down", "move(1,0)", "look", "j ↓"),
+    Action("move_up", "k,up,shift+up", "move(-1,0)", "look", "k ↑"),
+    Action("move_right", "l,shift+right", "move(0,1)", "look", "l ⇧→"),
+    Action("page_down", "pagedown,ctrl+d", "page(1)", "look", "PgDn ctrl+d"),
+    Action("page_up", "pageup,ctrl+u", "page(-1)", "look", "PgUp ctrl+u"),
+    Action("row_start", "home,0,circumflex_accent", "edge_cell(0,-1)", "look", "Home 0"),
+    Action("row_end", "end,dollar_sign", "edge_cell(0,1)", "look", "End $"),
+    Action("column_start", "ctrl+home", "edge_cell(-1,0)", "look", "ctrl+Home"),
+    Action("column_end", "ctrl+end,G", "edge_cell(1,0)", "look", "ctrl+End G"),
+    Action("follow", "enter", "follow", "look", "⏎"),
+    Action("next_operand", "tab", "choose(1)", "look", "Tab"),
+    Action("previous_operand", "shift+tab", "choose(-1)", "look", "⇧Tab"),
+    Action("back", "escape,backspace", "back", "look", "esc ⌫"),
+    Action("copy", "y", "copy", "look", "y"),
+    Action("zoom", "z", "zoom", "view", "z"),
+    Action("tree", "s", "tree", "view", "s"),
+    Action("theme", "T", "theme", "view", "T"),
+    Action("predictions", "p", "predictions", "text", "p"),
+    Action("append", "a", "append", "text", "a"),
+    Action("edit", "e,i", "edit", "text", "e"),
+    Action("text_on", "t", "step_text(1)", "text", "t"),
+    Action("help", "question_mark,f1", "help", "program", "? F1"),
+    Action("quit", "q,ctrl+q", "app.quit", "program", "q"),
+)
+
+# The bar at the bottom: the keys shown, what they do, and the action a click calls.
+FOOTER = (
+    ("← →", "step", "step(1)"),
+    ("[ ]", "head", "step_head(1)"),
+    ("{ }", "layer", "step_layer(1)"),
+    ("hjkl", "move", "move(0,1)"),
+    ("⏎", "follow", "follow"),
+    ("p", "predictions", "predictions"),
+    ("e", "edit", "edit"),
+    ("?", "help", "help"),
+)

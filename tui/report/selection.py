@@ -1,0 +1,88 @@
+"""Which stages, and which head of them, a report is about."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from engine.axes import Axis
+from engine.errors import InputError
+from engine.operand import Array
+from engine.trace import Stage, Trace
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Stages in order, and the one head to show of those that have heads (None: all of them)."""
+
+    stages: tuple[Stage, ...]
+    head: int | None
+
+    def part(self, stage: Stage) -> tuple[tuple[Axis, ...], Array]:
+        """The stage's axes and numbers, with the head axis taken out where one head was chosen."""
+        place = head_axis(stage)
+        if self.head is None or place is None:
+            return stage.axes, stage.value
+        heads = max(axis.size for axis in head_axes(self.stages))
+        # Where query heads share a key/value head, the query head's number chooses the one that it uses.
+        own = self.head * stage.axes[place].size // heads
+        axes = stage.axes[:place] + stage.axes[place + 1 :]
+        return axes, stage.value[(slice(None),) * place + (own,)]
+
+
+def head_axis(stage: Stage) -> int | None:
+    """Which of a stage's axes counts heads."""
+    return next((i for i, axis in enumerate(stage.axes) if axis.symbol in ("H", "H_kv")), None)
+
+
+def head_axes(stages: Sequence[Stage]) -> list[Axis]:
+    """The head axes of the stages' whole trace."""
+    return [axis for stage in stages[0].trace for axis in stage.axes if axis.symbol in ("H", "H_kv")]
+
+
+def select(trace: Trace, name: str | None, layer: int | None, head: int | None) -> Selection:
+    """The stages that a name, a layer and a head choose; all of them where nothing is given.
+
+    A name may be a stage's whole name, or its end where that and the layer leave only one.
+
+    Raises:
+        InputError: there is no such stage, layer or head; the message says which there are.
+    """
+    layers = sorted({stage.layer for stage in trace if stage.layer is not None})
+    if layer is not None and layer not in layers:
+        raise InputError(
+            "unknown-layer",
+            "there is no layer {layer}; this model has layers {first} to {last}",
+            layer=layer,
+            first=layers[0],
+            last=layers[-1],
+        )
+    stages = tuple(stage for stage in trace if layer is None or stage.layer == layer)
+    if name is not None:
+        ends = [stage for stage in stages if stage.name == name or stage.name.endswith(f".{name}")]
+        whole = [stage for stage in ends if stage.name == name]
+        if len(ends) > 1 and not whole:
+            raise InputError(
+                "ambiguous-stage",
+                "{name} could be {stages}; give the whole name",
+                name=name,
+                stages=", ".join(stage.name for stage in ends[:4]) + (", …" if len(ends) > 4 else ""),
+            )
+        stages = tuple(whole or ends) or (trace[name],)
+    if head is not None:
+        sizes = [axis.size for axis in head_axes(tuple(trace))]
+        if not 0 <= head < max(sizes, default=0):
+            raise InputError(
+                "unknown-head",
+                "there is no head {head}; this model has heads 0 to {last}",
+                head=head,
+                last=max(sizes, default=0) - 1,
+            )
+        if name is not None and head_axis(stages[0]) is None:
+            raise InputError(
+                "no-heads",
+                "{stage} has no heads: it is {shape}",
+                stage=stages[0].name,
+                shape=stages[0].shape_text,
+            )
+    return Selection(stages, head)

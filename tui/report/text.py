@@ -1,0 +1,92 @@
+"""A trace as plain text that a person reads: formula, shape, and numbers beside their tokens."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from itertools import product
+from typing import TextIO
+
+import numpy as np
+
+from engine.axes import Axis
+from engine.model import Model
+from engine.operand import Array
+from engine.trace import Stage, Trace
+from tui.explanations import explained
+from tui.grids import kind_of
+from tui.language import Language
+from tui.report.selection import Selection
+from tui.widgets.numbers import NumberFormat, align
+
+PIPE_WIDTH = 100
+MOST_ROWS = 12
+LABEL_WIDTH = 10
+
+
+def write(
+    out: TextIO, model: Model, trace: Trace, chosen: Selection, say: Language, width: int | None
+) -> None:
+    """Every chosen stage in order. Long rows and columns are cut in the middle, and it is said how much is left out."""
+    columns = width or shutil.get_terminal_size((PIPE_WIDTH, 24)).columns
+    out.write(f"llm-explore · {model.name}\n")
+    for number, (text, tokens) in enumerate(zip(trace.texts, trace.tokens, strict=True)):
+        shown = "  ".join(f"{token.label} {token.id}" for token in tokens)
+        out.write(f"{say('report.text', number=number)} {shown}\n")
+        del text
+    for stage in chosen.stages:
+        axes, value = chosen.part(stage)
+        place = say("top.position", position=stage.position + 1, count=len(trace))
+        out.write(f"\n{'─' * columns}\n{stage.name}   {stage.shape_text}   {place}\n")
+        out.write(f"{explained(stage, say, 'title')}\n{stage.formula}\n")
+        for line in matrices(stage, axes, value, columns, say):
+            out.write(f"{line}\n")
+
+
+def matrices(stage: Stage, axes: tuple[Axis, ...], value: Array, width: int, say: Language) -> Iterator[str]:
+    """The numbers as one table for every text and head."""
+    leading = axes[:-2] if len(axes) > 2 else axes[:1]
+    for place in product(*(range(axis.size) for axis in leading)):
+        names = [
+            f"{say('report.axis_' + axis.symbol)} {position}"
+            for axis, position in zip(leading, place, strict=True)
+            if axis.symbol != "B" or axis.size > 1
+        ]
+        yield ""
+        if names:
+            yield f"  {' · '.join(names)}"
+        part = value[place]
+        table = part[:, None] if part.ndim == 1 else part
+        rows = axes[len(leading)]
+        columns = axes[len(leading) + 1] if part.ndim == 2 else None
+        yield from _table(stage, rows, columns, table, place[0], width, say)
+
+
+def _table(
+    stage: Stage, rows: Axis, columns: Axis | None, table: Array, text: int, width: int, say: Language
+) -> Iterator[str]:
+    finite = np.abs(table[np.isfinite(table)])
+    format_ = NumberFormat.fitting(kind_of(stage), float(finite.max()) if finite.size else 1.0)
+    cell = format_.width + 2
+    room = max(2, (width - LABEL_WIDTH - 4) // cell)
+    shown_columns = _shown(table.shape[1], room)
+    if columns is not None:
+        header = "".join(align("⋯" if j is None else columns.label(j, text), cell, "right") for j in shown_columns)
+        yield " " * (LABEL_WIDTH + 2) + header
+    for i in _shown(table.shape[0], MOST_ROWS):
+        if i is None:
+            yield " " * (LABEL_WIDTH + 1) + "⋮"
+            continue
+        numbers = "".join(align("⋯" if j is None else format_.text(float(table[i, j])), cell, "right") for j in shown_columns)
+        yield "  " + align(rows.label(i, text), LABEL_WIDTH, "left") + numbers
+    if len(shown_columns) < table.shape[1] or table.shape[0] > MOST_ROWS:
+        yield "  " + say("report.cut", rows=table.shape[0], columns=table.shape[1])
+
+
+def _shown(count: int, room: int) -> list[int | None]:
+    """The positions to show when only ``room`` fit, None where the rest is left out."""
+    if count <= room:
+        return list(range(count))
+    first = max(1, (room - 1) * 2 // 3)
+    last = room - 1 - first
+    return [*range(first), None, *range(count - last, count)]

@@ -1,0 +1,1 @@
+"""The screens: the explorer, and what opens over it."""

@@ -1,0 +1,125 @@
+"""The next token's distribution as bars, to choose from."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.events import Click
+from textual.reactive import var
+from textual.screen import ModalScreen
+from textual.style import Style
+from textual.widgets import Static
+
+from engine.generation import Prediction, last_position, predictions
+from tui.language import Language
+from tui.session import Session
+from tui.widgets.numbers import align
+
+LABEL_WIDTH = 14
+BLOCKS = " ▏▎▍▌▋▊▉█"
+
+
+class Predictions(ModalScreen[int | None]):
+    """The most probable next tokens after a position. Gives the id of the one chosen, or None."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("down,j", "choose(1)", "down", show=False, id="predictions_down", tooltip="down"),
+        Binding("up,k", "choose(-1)", "up", show=False, id="predictions_up", tooltip="up"),
+        Binding("right,l", "position(1)", "on", show=False, id="predictions_on", tooltip="on"),
+        Binding("left,h", "position(-1)", "back", show=False, id="predictions_back", tooltip="back"),
+        Binding("enter,a", "take", "take", show=False, id="predictions_take", tooltip="take"),
+        Binding("escape,p,q", "leave", "leave", show=False, id="predictions_leave", tooltip="leave"),
+    ]
+    DEFAULT_CSS = """
+    Predictions { background: $background; }
+    Predictions > Static { width: 100%; height: 1fr; padding: 1 2; text-wrap: nowrap; }
+    Predictions > .hint { height: 1; padding: 0 2; color: $text-muted; }
+    """
+
+    chosen: var[int] = var(0, init=False)
+    at: var[int] = var(0, init=False)
+
+    def __init__(self, session: Session, say: Language) -> None:
+        super().__init__()
+        self._session = session
+        self._say = say
+        self._guesses: list[Prediction] = []
+        self.set_reactive(Predictions.at, last_position(session.trace, session.text))
+
+    def compose(self) -> ComposeResult:
+        yield Static(id="bars")
+        yield Static(Content(self._say("predictions.hint")), classes="hint")
+
+    def on_resize(self) -> None:
+        self._write()
+
+    def watch_chosen(self) -> None:
+        self._write()
+
+    def watch_at(self) -> None:
+        self.chosen = 0
+        self._write()
+
+    def action_choose(self, count: int) -> None:
+        self.chosen = max(0, min(self.chosen + count, len(self._guesses) - 1))
+
+    def action_position(self, count: int) -> None:
+        last = last_position(self._session.trace, self._session.text)
+        self.at = max(0, min(self.at + count, last))
+
+    def action_pick(self, number: int) -> None:
+        """Choose a bar by the mouse; a second click takes it."""
+        if number == self.chosen:
+            self.action_take()
+        self.chosen = number
+
+    def action_take(self) -> None:
+        self.dismiss(self._guesses[self.chosen].id)
+
+    def action_leave(self) -> None:
+        self.dismiss(None)
+
+    def on_click(self, event: Click) -> None:
+        event.stop()
+
+    def _write(self) -> None:
+        session, say = self._session, self._say
+        width, height = max(30, self.size.width - 4), max(4, self.size.height - 8)
+        count = session.trace["probabilities"].axes[-1].size
+        self._guesses = predictions(session.trace, session.text, self.at, min(height, 24, count))
+        token = session.trace.tokens[session.text][self.at].label
+        lines = [
+            Content.styled(say("predictions.title"), "bold $accent"),
+            Content(say("predictions.after", token=token, position=self.at, count=count)),
+            Content(""),
+        ]
+        room = width - LABEL_WIDTH - 10
+        for number, guess in enumerate(self._guesses):
+            here = number == self.chosen
+            click = Style.from_meta({"@click": f"screen.pick({number})"})
+            lines.append(
+                Content.assemble(
+                    ("▸ " if here else "  ", "bold $accent"),
+                    (align(guess.label, LABEL_WIDTH, "left"), "bold $accent" if here else ""),
+                    (f"{guess.probability:7.4f} ", ""),
+                    (_bar(guess.probability, room), "$accent" if here else "$secondary"),
+                ).stylize(click)
+            )
+        rest = 1.0 - sum(guess.probability for guess in self._guesses)
+        lines.append(
+            Content.assemble(
+                "  ",
+                (align(say("predictions.rest", count=count - len(self._guesses)), LABEL_WIDTH, "left"), "$text-muted"),
+                (f"{max(rest, 0.0):7.4f} ", "$text-muted"),
+                (_bar(max(rest, 0.0), room), "$panel"),
+            )
+        )
+        self.query_one("#bars", Static).update(Content("\n").join(lines))
+
+
+def _bar(share: float, width: int) -> str:
+    eighths = round(share * width * 8)
+    return "█" * (eighths // 8) + BLOCKS[eighths % 8].strip()

@@ -1,0 +1,235 @@
+"""The stage as an equation of matrices: operands, signs, result, each with its name, shape and tokens."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rich.cells import cell_len
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical
+from textual.content import Content
+from textual.message import Message
+from textual.reactive import var
+from textual.widgets import Static
+
+from engine.operand import Cell, Operand
+from engine.trace import Stage
+from tui.grids import OperandGrid
+from tui.language import Language
+from tui.layout import Plan, Wish, Zoom, arrange
+from tui.session import Session
+from tui.widgets.legend import Legend
+from tui.widgets.matrix import MatrixView
+
+MOST_OPERANDS = 3
+TITLE_AND_HEADER = 2
+
+
+class Pane(Vertical):
+    """One matrix of the equation under its name and shape."""
+
+    DEFAULT_CSS = """
+    Pane { width: auto; height: 100%; }
+    Pane > .title { height: 1; width: 100%; text-wrap: nowrap; text-overflow: ellipsis; padding-left: 2; }
+    Pane > MatrixView { max-height: 100%; }
+    Pane > Legend { margin: 1 0 0 2; max-width: 100%; }
+    """
+
+    def compose(self) -> ComposeResult:
+        yield Static(classes="title")
+        yield MatrixView()
+        yield Legend()
+
+    @property
+    def matrix(self) -> MatrixView:
+        """The matrix itself."""
+        return self.query_one(MatrixView)
+
+    def show(self, grid: OperandGrid, title: Content, plan: Plan, legend: str | None) -> None:
+        """Show a grid as planned; ``legend`` is what the legend says of masked cells, None for no legend."""
+        view = self.matrix
+        if view.grid != grid:
+            view.cursor = view.marked_row = view.marked_column = None
+            view.marked_cells = frozenset()
+        view.mode, view.cell_width = plan.mode, plan.cell_width
+        view.grid = grid
+        self.styles.width = plan.width
+        view.styles.width = plan.width
+        self.query_one(".title", Static).update(title)
+        scale = self.query_one(Legend)
+        scale.display = legend is not None and grid.kind in ("signed", "share")
+        if legend is not None:
+            scale.kind, scale.limit, scale.masked = grid.kind, grid.limit, legend if grid.has_masked else ""
+
+
+class Equation(Horizontal):
+    """Shows the operand that the session looks at, with what it was computed from."""
+
+    DEFAULT_CSS = """
+    Equation { height: 1fr; overflow: hidden; }
+    Equation > .sign { width: auto; height: 100%; padding: 2 1 0 1; color: $text-muted; text-wrap: nowrap; }
+    Equation > #waiting { width: 100%; padding: 2 2; color: $text-muted; }
+    """
+
+    zoom: var[Zoom] = var("auto", init=False)
+
+    @dataclass
+    class CellChosen(Message):
+        """A cell of the result was clicked."""
+
+        row: int
+        column: int
+
+    @dataclass
+    class OperandChosen(Message):
+        """A cell of an operand was clicked."""
+
+        operand: Operand
+        cell: Cell
+
+    def __init__(self, session: Session, say: Language) -> None:
+        super().__init__()
+        self._session = session
+        self._say = say
+        self._shown: list[OperandGrid] = []
+
+    def compose(self) -> ComposeResult:
+        yield Static(id="waiting")
+        for number in range(MOST_OPERANDS):
+            yield Static(id=f"sign-{number}", classes="sign")
+            yield Pane(id=f"operand-{number}")
+        yield Static(id="equals", classes="sign")
+        yield Pane(id="result")
+
+    def on_mount(self) -> None:
+        self.query_one("#waiting").display = False
+
+    # What is to be shown
+
+    def update(self) -> None:
+        """Show what the session looks at, all anew."""
+        session = self._session
+        self.query_one("#waiting").display = False
+        stage = session.stage
+        grids = self._grids()
+        signs = self._signs(stage)
+        room = self.size.width - sum(cell_len(sign) + 2 for sign in signs if sign) - 1
+        plans = arrange(room, [self._wish(pane, grid) for pane, grid in zip(self._panes(), grids, strict=False)], self.zoom)
+        for number in range(MOST_OPERANDS):
+            used = number < len(grids) - 1
+            self._pane(number).display = used
+            sign = self.query_one(f"#sign-{number}", Static)
+            sign.display = used and bool(signs[number])
+            if used:
+                sign.update(Content(signs[number]))
+                self._pane(number).show(grids[number], self._title(grids[number]), plans[number], None)
+        equals = self.query_one("#equals", Static)
+        equals.display = bool(signs[-1])
+        equals.update(Content(signs[-1]))
+        self._result.show(grids[-1], self._title(grids[-1]), plans[-1], self._say("pane.masked"))
+        self._result.display = True
+        self._shown = grids
+        self.update_cursor()
+
+    def update_cursor(self) -> None:
+        """Show where the cell looked at is, and what it was made of; nothing else has changed."""
+        session, grids = self._session, self._grids()
+        if any(
+            (new.operand, new.leading, new.turned) != (old.operand, old.leading, old.turned)
+            for new, old in zip(grids, self._shown, strict=True)
+        ):
+            # The cell lies in another head's matrix than the one on screen.
+            self.update()
+            return
+        row, column = grids[-1].place(session.cell)
+        result = self._result.matrix
+        result.cursor = (row, column)
+        result.show_cell(row, column)
+        parts = session.stage.reads(session.cell) if session.stage is not None else ()
+        for number, (grid, part) in enumerate(zip(grids, parts, strict=False)):
+            view = self._pane(number).matrix
+            view.marked_row, view.marked_column, view.marked_cells = grid.marks(part)
+            first = min(view.marked_cells, default=(view.marked_row or 0, view.marked_column or 0))
+            view.show_cell(*first)
+
+    def wait(self, message: str) -> None:
+        """Say that the numbers are still being computed."""
+        for child in self.children:
+            child.display = child.id == "waiting"
+        self.query_one("#waiting", Static).update(Content(message))
+
+    def on_resize(self) -> None:
+        if self._shown and not self.query_one("#waiting").display:
+            self.update()
+
+    def watch_zoom(self) -> None:
+        self.update()
+
+    def page(self) -> int:
+        """Half of the rows of the result that can be seen."""
+        return max(1, (self._result.matrix.size.height - 1) // 2)
+
+    def on_matrix_view_cell_clicked(self, event: MatrixView.CellClicked) -> None:
+        event.stop()
+        if event.view is self._result.matrix:
+            self.post_message(self.CellChosen(event.row, event.column))
+            return
+        for number, grid in enumerate(self._shown[:-1]):
+            if event.view is self._pane(number).matrix:
+                self.post_message(self.OperandChosen(grid.operand, grid.cell(event.row, event.column)))
+
+    # The parts
+
+    @property
+    def _result(self) -> Pane:
+        return self.query_one("#result", Pane)
+
+    def _pane(self, number: int) -> Pane:
+        return self.query_one(f"#operand-{number}", Pane)
+
+    def _panes(self) -> list[Pane]:
+        count = len(self._session.stage.inputs) if self._session.stage is not None else 0
+        return [*(self._pane(number) for number in range(count)), self._result]
+
+    def _grids(self) -> list[OperandGrid]:
+        """The operands' matrices that the cell looked at was made from, then its own."""
+        session = self._session
+        stage = session.stage
+        if stage is None:
+            return [session.grid]
+        parts = stage.reads(session.cell)
+        operands = []
+        for number, (operand, part) in enumerate(zip(stage.inputs, parts, strict=True)):
+            at = tuple(piece if isinstance(piece, int) else 0 for piece in part)
+            operands.append(OperandGrid.around(operand, at, session.text, number in stage.op.transposed))
+        return [*operands, session.grid]
+
+    def _signs(self, stage: Stage | None) -> list[str]:
+        if stage is None:
+            return [""]
+        signs = list(stage.op.signs(stage.inputs))
+        signs[-1] = f"{signs[-1]} ="
+        return signs
+
+    def _wish(self, pane: Pane, grid: OperandGrid) -> Wish:
+        view = pane.matrix
+        # A matrix view measures what it is given; nothing is drawn until the plan is made.
+        view.grid = grid
+        view.cell_width = 2
+        numbers, wide = view.measure("numbers").width, view.measure("heat").width
+        narrow = wide - grid.columns
+        title = cell_len(self._title(grid).plain) + 2
+        named = grid.column_axis is not None and bool(grid.column_axis.by_text)
+        return Wish(max(numbers, title), max(wide, title), max(narrow, title), min(wide, 16), named)
+
+    def _title(self, grid: OperandGrid) -> Content:
+        """The operand's symbol (its stage's name where they differ), head, and the matrix's own shape."""
+        operand = grid.operand
+        axes = [axis for axis in (grid.row_axis, grid.column_axis) if axis is not None]
+        symbols, sizes = "×".join(axis.symbol for axis in axes), "×".join(str(axis.size) for axis in axes)
+        name = f"{operand.symbol}ᵀ" if grid.turned else operand.symbol
+        head = next((p for axis, p in zip(operand.axes, grid.leading, strict=True) if axis.symbol.startswith("H")), None)
+        parts = [(name, "bold $accent" if grid is not None else ""), (f"  {symbols} {sizes}", "$text-muted")]
+        if head is not None and len(operand.axes) == 4:
+            parts.insert(1, (f"  {self._say('pane.head', head=head)}", "$text-muted"))
+        return Content.assemble(*parts)

@@ -1,0 +1,325 @@
+"""A matrix on the screen: as numbers or as colours, of any size, drawing only what can be seen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import ClassVar
+
+from textual import events
+from textual.cache import LRUCache
+from textual.geometry import Region, Size
+from textual.message import Message
+from textual.reactive import var
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from tui.widgets.drawing import Drawing, Margin, RowState, Window
+from tui.widgets.grid import Geometry, Grid, Look, Mode
+from tui.widgets.numbers import UNICODE, Glyphs, NumberFormat
+from tui.widgets.palette import palette_for
+
+__all__ = ["Cell", "Grid", "MatrixView", "Mode"]
+
+Cell = tuple[int, int]
+"""A row and a column, from 0."""
+
+
+class MatrixView(ScrollView, can_focus=False, inherit_bindings=False):
+    """Shows a `Grid`, with its column labels above and its row labels at the left, which stay when it scrolls.
+
+    Attributes are set by the parent; all but the cursor's take effect on the whole view. No keys: the parent moves the
+    cursor and calls `show_cell`. The wheel scrolls, with shift sideways.
+    """
+
+    ALLOW_SELECT = False
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"matrixview--here"}
+    DEFAULT_CSS = """
+    MatrixView {
+        width: auto;
+        height: auto;
+        max-width: 100%;
+        max-height: 100%;
+        scrollbar-size: 0 0;
+    }
+    MatrixView > .matrixview--here {
+        color: $accent;
+    }
+    """
+
+    grid: var[Grid | None] = var(None, always_update=True, init=False)
+    """What is shown; set it again when its values have changed."""
+    mode: var[Mode] = var("numbers", init=False)
+    cell_width: var[int] = var(2, init=False)
+    """Cells to a value in heat mode; in numbers mode the numbers decide."""
+    gap: var[int] = var(0, init=False)
+    """Cells between two columns in heat mode."""
+    digits: var[int | None] = var(None, init=False)
+    """Digits after the point; as many as help if None."""
+    labels: var[bool] = var(True, init=False)
+    """Whether there are a header and a gutter."""
+    row_label_width: var[int] = var(12, init=False)
+    """The widest row label that the gutter makes room for; longer ones are cut."""
+    column_label_width: var[int] = var(8, init=False)
+    """The widest column label that numbers mode makes room for; in heat mode the cells decide."""
+    glyphs: var[Glyphs] = var(UNICODE, init=False)
+    cursor: var[Cell | None] = var(None, init=False)
+    """The selected cell."""
+    marked_row: var[int | None] = var(None, init=False)
+    """The row that a result was made of; what is not marked fades."""
+    marked_column: var[int | None] = var(None, init=False)
+    marked_cells: var[frozenset[Cell]] = var(frozenset(), init=False)
+
+    @dataclass
+    class CellClicked(Message):
+        """A cell was clicked."""
+
+        view: MatrixView
+        row: int
+        column: int
+
+        @property
+        def control(self) -> MatrixView:
+            return self.view
+
+    def __init__(
+        self,
+        grid: Grid | None = None,
+        *,
+        mode: Mode = "numbers",
+        name: str | None = None,
+        id: str | None = None,
+        classes: str | None = None,
+    ) -> None:
+        super().__init__(name=name, id=id, classes=classes)
+        self._geometry: Geometry | None = None
+        self._drawing: Drawing | None = None
+        self._window: Window | None = None
+        self._strips: LRUCache[object, Strip] = LRUCache(1024)
+        self._kept_in_sight: Cell | None = None
+        self.mode = mode
+        self.grid = grid
+
+    def measure(self, mode: Mode | None = None) -> Size:
+        """The cells and lines that the whole grid takes, in the view's mode or another; works before mounting."""
+        if self.grid is None:
+            return Size(0, 0)
+        geometry = self._measured(self.grid, mode or self.mode)
+        return Size(geometry.width, geometry.height)
+
+    def show_cell(self, row: int, column: int) -> None:
+        """Scroll just enough for the cell to be seen, by whole columns, and keep it in sight if the size changes."""
+        self._kept_in_sight = (row, column)
+        if self.geometry is None or not self.size:
+            return
+        rows, columns = self._in_sight()
+        top = min(max(rows.start, row - len(rows) + 1), row)
+        left = min(max(columns.start, column - len(columns) + 1), column)
+        self.scroll_to(left * self.geometry.pitch, top, animate=False, force=True)
+
+    def cell_at(self, x: int, y: int) -> Cell | None:
+        """The cell at these coordinates of the content, if there is one."""
+        geometry = self.geometry
+        if geometry is None or x < geometry.gutter or y < geometry.header:
+            return None
+        rows, columns = self._in_sight()
+        across, inside = divmod(x - geometry.gutter, geometry.pitch)
+        down = y - geometry.header
+        if inside >= geometry.cell or across >= len(columns) or down >= len(rows):
+            return None
+        return rows[down], columns[across]
+
+    @property
+    def geometry(self) -> Geometry | None:
+        """Where the parts of the grid are; None without a grid."""
+        if self._geometry is None and self.grid is not None:
+            self._geometry = self._measured(self.grid, self.mode)
+        return self._geometry
+
+    def render_line(self, y: int) -> Strip:
+        drawing, width = self._current_drawing(), self.size.width
+        if drawing is None:
+            return Strip.blank(width, self.visual_style.rich_style)
+        rows, columns = self._in_sight()
+        line = y - drawing.geometry.header
+        if line >= len(rows):
+            return Strip.blank(width, drawing.palette.blank)
+        if line < 0:
+            more = Margin(columns.start > 0, columns.stop < drawing.geometry.columns)
+            segments = drawing.header(columns, self._columns_here(), more)
+            return Strip(segments).adjust_cell_length(width, drawing.palette.blank)
+        row, state = rows[line], self._state(rows[line], rows)
+        key = (row, columns, width, state)
+        strip = self._strips.get(key)
+        if strip is None:
+            segments = drawing.row(row, self._current_window(drawing, rows, columns), state)
+            strip = Strip(segments).adjust_cell_length(width, drawing.palette.blank)
+            self._strips[key] = strip
+        return strip
+
+    def get_content_width(self, container: Size, viewport: Size) -> int:
+        return self.measure().width
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        return self.measure().height
+
+    def validate_scroll_x(self, value: float) -> float:
+        """Whole columns only."""
+        pitch = self.geometry.pitch if self.geometry else 1
+        return round(super().validate_scroll_x(value) / pitch) * pitch
+
+    def notify_style_update(self) -> None:
+        super().notify_style_update()
+        self._forget_drawing()
+
+    def on_resize(self) -> None:
+        self._update_virtual_size()
+        if self._kept_in_sight is not None:
+            self.show_cell(*self._kept_in_sight)
+
+    def on_click(self, event: events.Click) -> None:
+        offset = event.get_content_offset(self)
+        cell = None if offset is None else self.cell_at(offset.x, offset.y)
+        if cell is not None:
+            event.stop()
+            self.post_message(self.CellClicked(self, *cell))
+
+    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+        self._wheel(event, 1, sideways=event.shift or event.ctrl)
+
+    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+        self._wheel(event, -1, sideways=event.shift or event.ctrl)
+
+    def on_mouse_scroll_right(self, event: events.MouseScrollRight) -> None:
+        self._wheel(event, 1, sideways=True)
+
+    def on_mouse_scroll_left(self, event: events.MouseScrollLeft) -> None:
+        self._wheel(event, -1, sideways=True)
+
+    def watch_cursor(self, old: Cell | None, new: Cell | None) -> None:
+        cells = [cell for cell in (old, new) if cell is not None]
+        self._refresh_rows(row for row, _ in cells)
+        if old is None or new is None or old[1] != new[1]:
+            self._refresh_header()
+
+    def watch_marked_row(self, old: int | None, new: int | None) -> None:
+        if (old is None or new is None) and self.marked_column is None and not self.marked_cells:
+            self.refresh()
+        self._refresh_rows(row for row in (old, new) if row is not None)
+
+    def watch_marked_column(self) -> None:
+        self.refresh()
+
+    def watch_marked_cells(self, old: frozenset[Cell], new: frozenset[Cell]) -> None:
+        if not (old and new) and self.marked_row is None and self.marked_column is None:
+            self.refresh()
+        self._refresh_rows({row for row, _ in old ^ new})
+
+    def _reshape(self) -> None:
+        """Everything is to be measured and drawn anew."""
+        self._geometry = None
+        self._forget_drawing()
+        self._update_virtual_size()
+        self.refresh(layout=True)
+
+    watch_grid = watch_mode = watch_cell_width = watch_gap = watch_digits = _reshape
+    watch_labels = watch_row_label_width = watch_column_label_width = watch_glyphs = _reshape
+
+    def _forget_drawing(self) -> None:
+        self._drawing = None
+        self._window = None
+        self._strips.clear()
+
+    def _look(self, mode: Mode) -> Look:
+        return Look(
+            mode=mode,
+            cell_width=self.cell_width,
+            gap=self.gap,
+            digits=self.digits,
+            labels=self.labels,
+            row_label_width=self.row_label_width,
+            column_label_width=self.column_label_width,
+            glyphs=self.glyphs,
+        )
+
+    def _measured(self, grid: Grid, mode: Mode) -> Geometry:
+        numbers = NumberFormat.fitting(grid.kind, grid.limit, self.digits, self.glyphs)
+        return Geometry.of(grid, self._look(mode), numbers)
+
+    def _current_drawing(self) -> Drawing | None:
+        if self._drawing is None and self.grid is not None:
+            accent = self.get_component_styles("matrixview--here").color
+            palette = palette_for(self) if accent.ansi is not None else palette_for(self, accent.hex6)
+            self._drawing = Drawing(self.grid, self._look(self.mode), palette)
+        return self._drawing
+
+    def _current_window(self, drawing: Drawing, rows: range, columns: range) -> Window:
+        wanted = slice(rows.start, rows.stop), slice(columns.start, columns.stop)
+        if self._window is None or not self._window.covers(*wanted):
+            self._window = drawing.window(*wanted)
+        return self._window
+
+    def _update_virtual_size(self) -> None:
+        """Just so large that scrolling to the end shows the last whole column."""
+        geometry, width = self.geometry, self.size.width
+        if geometry is None or not width:
+            self.virtual_size = self.measure()
+            return
+        hidden = geometry.columns - geometry.columns_in(width)
+        across = width + hidden * geometry.pitch if hidden else geometry.width
+        self.virtual_size = Size(across, geometry.height)
+
+    def _in_sight(self) -> tuple[range, range]:
+        """The rows and columns that are on screen."""
+        geometry = self.geometry
+        if geometry is None:
+            return range(0), range(0)
+        width, height = self.size
+        lines = min(max(0, height - geometry.header), geometry.rows)
+        top = min(self.scroll_offset.y, geometry.rows - lines)
+        across = geometry.columns_in(width)
+        left = min(self.scroll_offset.x // geometry.pitch, geometry.columns - across)
+        return range(top, top + lines), range(left, left + across)
+
+    def _state(self, row: int, rows: range) -> RowState:
+        here = row == self.marked_row or (self.cursor is not None and row == self.cursor[0])
+        cursor = self.cursor[1] if self.cursor is not None and row == self.cursor[0] else None
+        more = Margin(row == rows[0] > 0, row == rows[-1] < (self.grid.rows if self.grid else 0) - 1)
+        return RowState(here, cursor, self._lit(row), more)
+
+    def _lit(self, row: int) -> frozenset[int] | None:
+        """The columns of a row that do not fade, or None if none does."""
+        if self.marked_row is None and self.marked_column is None and not self.marked_cells:
+            return None
+        if row == self.marked_row:
+            return None
+        marked = {column for line, column in self.marked_cells if line == row}
+        return frozenset(marked if self.marked_column is None else {*marked, self.marked_column})
+
+    def _columns_here(self) -> frozenset[int]:
+        columns = (self.marked_column, self.cursor[1] if self.cursor else None)
+        return frozenset(column for column in columns if column is not None)
+
+    def _refresh_rows(self, rows: Iterable[int]) -> None:
+        geometry, (seen, _) = self.geometry, self._in_sight()
+        for row in rows:
+            if geometry is not None and row in seen:
+                self.refresh(Region(0, geometry.header + row - seen.start, self.size.width, 1))
+
+    def _refresh_header(self) -> None:
+        if self.geometry is not None and self.geometry.header:
+            self.refresh(Region(0, 0, self.size.width, 1))
+
+    def _wheel(self, event: events.MouseEvent, direction: int, *, sideways: bool) -> None:
+        """Scroll by the wheel; at the end, leave the event to whatever contains this view."""
+        event.prevent_default()
+        before = self.scroll_offset
+        if sideways:
+            pitch = self.geometry.pitch if self.geometry else 1
+            columns = max(1, round(self.app.scroll_sensitivity_x / pitch))
+            self.scroll_to(x=self.scroll_x + direction * columns * pitch, animate=False)
+        else:
+            self.scroll_to(y=self.scroll_y + direction * self.app.scroll_sensitivity_y, animate=False)
+        if self.scroll_offset != before:
+            self._kept_in_sight = None
+            event.stop()

@@ -1,0 +1,81 @@
+"""The stages as a tree: input, each layer's attention and feed-forward, output."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from rich.cells import cell_len
+from rich.style import Style
+from rich.text import Text
+from textual.widgets import Tree
+from textual.widgets.tree import TreeNode
+
+from engine.trace import Stage, Trace
+from tui.explanations import explained
+from tui.language import Language
+
+
+class StageTree(Tree[Stage]):
+    """Every stage with its shape; the group of the current one is open."""
+
+    DEFAULT_CSS = """
+    StageTree { width: 34; height: 100%; padding: 0 0 0 1; scrollbar-size-vertical: 1; background: $background; }
+    """
+
+    BINDINGS = ()
+
+    def __init__(self, say: Language) -> None:
+        super().__init__("")
+        self._say = say
+        self.show_root = False
+        self.show_guides = False
+        self.guide_depth = 2
+        self.can_focus = False
+        self._leaf_of: dict[str, TreeNode[Stage]] = {}
+
+    def fill(self, trace: Trace) -> None:
+        """Show the stages of a trace."""
+        self.clear()
+        self._leaf_of.clear()
+        groups: dict[str, list[Stage]] = defaultdict(list)
+        first = next((stage.position for stage in trace if stage.layer is not None), len(trace))
+        for stage in trace:
+            groups[self._group(stage, stage.position < first)].append(stage)
+        for name, stages in groups.items():
+            node = self.root.add(Text(name), expand=False)
+            for stage in stages:
+                self._leaf_of[stage.name] = node.add_leaf(Text(stage.name), stage)
+        self.root.expand()
+
+    def show(self, stage: Stage) -> None:
+        """Mark a stage, with its group open and the others folded."""
+        node = self._leaf_of[stage.name]
+        for group in self.root.children:
+            if group is node.parent:
+                group.expand()
+            elif group.is_expanded:
+                group.collapse()
+        self.move_cursor(node)
+
+    def render_label(self, node: TreeNode[Stage], base_style: Style, style: Style) -> Text:
+        """A group by its name; a stage by its name and, at the right, its shape."""
+        if node.data is None:
+            fold = "▾ " if node.is_expanded else "▸ "
+            return Text(fold + str(node.label), base_style + style)
+        name = explained(node.data, self._say, "name")
+        short = node.data.name.split(".")[-1]
+        shown = f"{short} {name}" if self._say.code == "zh" else short
+        shape = "×".join(map(str, node.data.shape))
+        width = 28
+        room = width - cell_len(shape) - 1
+        if cell_len(shown) > room:
+            shown = short
+        gap = " " * max(1, width - cell_len(shown) - cell_len(shape))
+        label = Text(shown, base_style + style)
+        label.append(gap + shape, base_style + style + Style(dim=True))
+        return label
+
+    def _group(self, stage: Stage, before_layers: bool) -> str:
+        if stage.layer is not None:
+            return self._say(f"groups.{stage.name.split('.')[2]}", layer=stage.layer)
+        return self._say("groups.input" if before_layers else "groups.output")

@@ -1,0 +1,164 @@
+"""What a stage means, and how the number looked at was computed."""
+
+from __future__ import annotations
+
+from rich.cells import cell_len
+from textual.content import Content
+from textual.style import Style
+from textual.widgets import Static
+
+from engine.derivation import Derivation, Reference
+from engine.operand import Constant, Weight
+from engine.trace import Stage
+from tui import arithmetic
+from tui.explanations import explained
+from tui.language import Language
+from tui.session import Session
+from tui.widgets.numbers import cut
+from tui.wrapping import wrap
+
+ROLES = {"plain": "", "name": "$text-muted", "reference": "", "value": "bold $accent", "quiet": "$text-muted"}
+
+
+class Explanation(Static):
+    """The formula in textbook notation, what the stage does and why, and what to look at."""
+
+    DEFAULT_CSS = """
+    Explanation { height: auto; width: 100%; padding: 0 1; text-wrap: nowrap; }
+    """
+
+    def __init__(self, session: Session, say: Language) -> None:
+        super().__init__()
+        self._session = session
+        self._say = say
+
+    def update_words(self) -> None:
+        """Say what the session looks at."""
+        operand, session, say = self._session.operand, self._session, self._say
+        width = max(20, self.size.width - 2)
+        title = explained(operand, say, "title")
+        formula = operand.formula if isinstance(operand, Stage | Constant) else ""
+        first = [Content.styled(title, "bold")]
+        if formula and cell_len(title) + cell_len(formula) + 3 <= width:
+            first = [Content.assemble((title, "bold"), "   ", (formula, "$accent"))]
+        elif formula:
+            first += [Content.styled(line, "$accent") for line in wrap(formula, width)]
+        said = wrap(explained(operand, say, "explain", session), width)
+        look = wrap(explained(operand, say, "look", session), width)
+        lines = [*first, *map(Content, said), *(Content.styled(line, "$text-muted") for line in look)]
+        self.update(Content("\n").join(lines))
+
+    def on_resize(self) -> None:
+        self.update_words()
+
+
+class ThisNumber(Static):
+    """The arithmetic of the cell looked at. One number in it is chosen; enter follows it to where it stands."""
+
+    DEFAULT_CSS = """
+    ThisNumber { height: auto; width: 100%; padding: 0 1; text-wrap: nowrap; }
+    """
+
+    def __init__(self, session: Session, say: Language) -> None:
+        super().__init__()
+        self._session = session
+        self._say = say
+        self._derivation: Derivation | None = None
+        self._lines: list[arithmetic.Line] = []
+        self._chosen: int | None = None
+
+    def update_number(self) -> None:
+        """Work out the session's cell anew; no number is chosen yet."""
+        self._derivation = self._session.derivation()
+        self._chosen = None
+        self._write()
+
+    def choose(self, count: int) -> None:
+        """Choose another number of the arithmetic, round and round."""
+        shown = self._references()
+        if shown:
+            self._chosen = ((-1 if self._chosen is None and count > 0 else self._chosen or 0) + count) % len(shown)
+            self._write()
+
+    def reference(self, number: int | None = None) -> Reference | None:
+        """A number of the arithmetic by its place on screen; without one the chosen one, or the last step's first."""
+        shown = self._references()
+        if not shown:
+            return None
+        if number is None:
+            number = self._default() if self._chosen is None else self._chosen
+        return shown[number] if number < len(shown) else None
+
+    def plain(self) -> str:
+        """The arithmetic as text, for the clipboard."""
+        if self._derivation is None:
+            operand = self._session.operand
+            place = arithmetic.place_text(operand, self._session.cell, self._session.text)
+            return f"{place} = {arithmetic.number_text(operand.number(self._session.cell))}"
+        return "\n".join(arithmetic.plain(self._derivation, self._session.text, 160, self._say))
+
+    def on_resize(self) -> None:
+        if self._derivation is not None:
+            self._write()
+
+    def _references(self) -> list[Reference]:
+        return [part.reference for line in self._lines for part in line if part.reference is not None]
+
+    def _default(self) -> int:
+        """Where enter goes at first: to the first number of the last step that has one from elsewhere."""
+        count, last = 0, 0
+        for line in self._lines:
+            own = sum(part.reference is not None for part in line)
+            if own:
+                last = count
+            count += own
+        return last
+
+    def _write(self) -> None:
+        width = max(20, self.size.width - 2)
+        session, say, found = self._session, self._say, self._derivation
+        place = arithmetic.place_text(session.operand, session.cell, session.text)
+        value = session.operand.number(session.cell)
+        head = Content.assemble(
+            (say("number.title"), "$text-muted"),
+            f"  {place} = ",
+            (arithmetic.number_text(value), "bold $accent"),
+        )
+        self._lines = [] if found is None else arithmetic.lines(found, session.text, width - 2, say)
+        follow = self._hint(width - head.cell_length - 3)
+        lines = [head + " " * max(1, width - head.cell_length - follow.cell_length) + follow]
+        number = 0
+        chosen = self._default() if self._chosen is None else self._chosen
+        for line in self._lines:
+            parts: list[tuple[str, str | Style] | Content] = [("  ", "")]
+            for part in line:
+                if part.reference is None:
+                    parts.append((part.text, ROLES[part.role]))
+                    continue
+                style = "underline $accent" if number == chosen else "underline $text-muted"
+                click = Style.from_meta({"@click": f"screen.follow({number})"})
+                parts.append(Content.styled(part.text, style).stylize(click))
+                number += 1
+            lines.append(Content.assemble(*parts))
+        if found is None:
+            lines += [Content.styled(f"  {line}", "") for line in self._origin(width - 2)]
+        self.update(Content("\n").join(lines))
+
+    def _hint(self, room: int) -> Content:
+        target = self.reference()
+        if target is None:
+            return Content("")
+        place = arithmetic.place_text(target.operand, target.cell, self._session.text)
+        text = self._say("number.follow", place=place)
+        more = f"   {self._say('number.choose')}" if len(self._references()) > 1 else ""
+        shown = text + more if cell_len(text + more) <= room else text
+        return Content.styled(cut(shown, max(0, room)), "$text-muted")
+
+    def _origin(self, width: int) -> list[str]:
+        operand = self._session.operand
+        if isinstance(operand, Weight):
+            return [
+                *wrap(self._say("number.learned"), width),
+                *wrap(self._say("number.stored", source=operand.source), width),
+            ]
+        return wrap(self._say("number.follows"), width)
