@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,8 +51,9 @@ class Term:
 class Sum:
     """A sum along an axis, of one summand a position.
 
-    ``values`` are the summands in float64; ``factors`` gives the numbers a summand is made of. A summand is their product,
-    or what ``before`` and ``after`` make of it: ``exp(`` … ``− 1.95)``.
+    ``values`` are the summands in float64; ``factors`` gives the numbers a summand is made of. A summand is their
+    product, or what ``before`` and ``after`` make of it: ``(`` … ``− 0.12)²``; where it is ``shown`` by its value, the
+    step's name says what was done to the factor: Σ exp(x − max).
     """
 
     axis: str
@@ -59,6 +61,7 @@ class Sum:
     factors: Callable[[int], tuple[Reference, ...]]
     before: tuple[Piece, ...] = ()
     after: tuple[Piece, ...] = ()
+    shown: Literal["factors", "value"] = "factors"
 
     @property
     def total(self) -> float:
@@ -80,8 +83,8 @@ class Sum:
 class Step:
     """One line of the arithmetic: what is worked out, from which numbers, and what it comes to.
 
-    A step is either written out (``pieces``) or a sum along an axis (``sum``), after which ``pieces`` may go on: the mean
-    of squares is a sum, then ``÷ 64``.
+    A step is either written out (``pieces``, in which text stands just as it is written) or a sum along an axis
+    (``sum``), after which ``pieces`` may go on: the mean of squares is a sum, then ``÷ 64``.
     """
 
     name: str
@@ -94,8 +97,8 @@ class Step:
 class Derivation:
     """How the number in one cell of a stage was computed.
 
-    ``value`` is the stage's own float32 number. The steps are worked in float64 from the stored float32 operands, so the
-    last step's value may differ from it in the last digits: `gap` says by how much.
+    ``value`` is the stage's own float32 number. The steps are worked in float64 from the stored float32 operands, so
+    the last step's value may differ from it in the last digits: `gap` says by how much.
     """
 
     operand: Operand

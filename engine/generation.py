@@ -20,15 +20,10 @@ class Prediction:
     probability: float
 
 
-def last_position(trace: Trace, text: int = 0) -> int:
-    """The position of a text's last token, padding left out."""
-    return max(len(trace.tokens[text]) - 1, 0)
-
-
 def predictions(trace: Trace, text: int = 0, position: int | None = None, count: int = 10) -> list[Prediction]:
     """The most probable tokens after a position (the text's last by default), most probable first."""
     stage = trace["probabilities"]
-    row = stage.value[text, last_position(trace, text) if position is None else position]
+    row = stage.value[text, trace.ends[text] if position is None else position]
     best = np.argsort(-row, kind="stable")[:count]
     return [Prediction(int(i), stage.axes[-1].label(int(i)), float(row[i])) for i in best]
 

@@ -21,6 +21,8 @@ from engine.tokenizer import Token, Tokenizer
 from engine.trace import GIBIBYTE, Trace
 from engine.weights import Weights
 
+Ids = ArrayLike | Sequence[Sequence[int]]
+
 HEAD, EMBEDDING = "logits.weight", "embedding.weight"
 
 
@@ -32,6 +34,7 @@ class Model:
         folder: where it is.
         spec: what the model is made of.
         weights: its weights, by the names that traces give them.
+        vocabulary: how every id of the embedding is shown.
     """
 
     def __init__(self, folder: Path, spec: DecoderSpec, weights: Weights, tokenizer: Tokenizer | None) -> None:
@@ -40,7 +43,9 @@ class Model:
         self.spec = spec
         self.weights = weights
         self._tokenizer = tokenizer
-        self._vocabulary = Vocabulary(spec.vocabulary, tokenizer)
+        self.vocabulary: Sequence[str] = (
+            tokenizer.labels_up_to(spec.vocabulary) if tokenizer is not None else _Numbers(spec.vocabulary)
+        )
 
     @property
     def tokenizer(self) -> Tokenizer:
@@ -57,33 +62,27 @@ class Model:
             )
         return self._tokenizer
 
-    @property
-    def vocabulary(self) -> Sequence[str]:
-        """How every id of the embedding is shown."""
-        return self._vocabulary
-
     @overload
     def trace(self, texts: str | Sequence[str], *, memory: int = GIBIBYTE) -> Trace: ...
 
     @overload
-    def trace(
-        self, *, ids: ArrayLike, attention_mask: ArrayLike | None = None, memory: int = GIBIBYTE
-    ) -> Trace: ...
+    def trace(self, *, ids: Ids, attention_mask: ArrayLike | None = None, memory: int = GIBIBYTE) -> Trace: ...
 
     def trace(
         self,
         texts: str | Sequence[str] | None = None,
         *,
-        ids: ArrayLike | None = None,
+        ids: Ids | None = None,
         attention_mask: ArrayLike | None = None,
         memory: int = GIBIBYTE,
     ) -> Trace:
         """Record a run over a text, several texts (a batch), or given token ids; nothing is computed yet.
 
         Args:
-            texts: one text, or one for each row of the batch; shorter ones are padded on the right.
-            ids: token ids, N or B×N, instead of texts.
-            attention_mask: beside ids, 1 for each token and 0 for padding, in the same shape.
+            texts: one text, or one for each row of the batch.
+            ids: token ids, N or B×N, instead of texts. Texts and rows of ids that are shorter than the longest are
+                padded on the right, and padding is masked.
+            attention_mask: beside ids of one length, 1 for each token and 0 for padding, in the same shape.
             memory: how many bytes of computed values to keep.
 
         Raises:
@@ -92,60 +91,73 @@ class Model:
         if (texts is None) == (ids is None):
             raise TypeError("trace takes either texts or ids")
         if texts is not None:
-            rows = [self.tokenizer.tokenize(text) for text in ([texts] if isinstance(texts, str) else texts)]
             names = [texts] if isinstance(texts, str) else list(texts)
-            matrix, real = self._padded(rows)
+            rows = [self.tokenizer.tokenize(text) for text in names]
+            matrix, real = self._padded([[token.id for token in row] for row in rows])
         else:
-            matrix = _matrix(ids)
-            real = None if attention_mask is None else _matrix(attention_mask).astype(np.bool_)
-            if real is not None and real.shape != matrix.shape:
-                raise InputError(
-                    "mask-shape",
-                    "attention_mask has shape {mask}, ids have {ids}; they must be the same",
-                    mask=real.shape,
-                    ids=matrix.shape,
-                )
-            self._check_ids(matrix)
-            shown = [[True] * matrix.shape[1]] * len(matrix) if real is None else real.tolist()
-            rows = [
-                [self._token(token) for token, keep in zip(row, kept, strict=True) if keep]
-                for row, kept in zip(matrix.tolist(), shown, strict=True)
-            ]
-            names = ["".join(token.label for token in row) for row in rows]
-            if real is not None and real.all():
-                real = None
-        self._check_length(matrix)
-        trace = Trace(names, rows, memory)
-        labels = tuple(self._labels(row, kept) for row, kept in zip(matrix.tolist(), rows, strict=True))
-        if ids is not None:
-            labels = tuple([self._vocabulary[token] for token in row] for row in matrix.tolist())
-        batch = Batch(matrix, tuple(map(visible, names)), labels, self._vocabulary, real)
+            matrix, real = self._given(ids, attention_mask)
+            rows = [self._named(row[kept]) for row, kept in zip(matrix, real, strict=True)]
+            names = [self._written(row) for row in rows]
+        self._check(matrix)
+        trace = Trace(names, rows, [int(np.flatnonzero(kept)[-1]) if kept.any() else 0 for kept in real], memory)
+        labels = tuple(self._labels(*each) for each in zip(matrix, real, rows, strict=True))
+        batch = Batch(matrix, tuple(map(visible, names)), labels, self.vocabulary, None if real.all() else real)
         record_decoder(trace, self.spec, self.weights.find, batch)
         return trace
 
-    def _padded(self, rows: Sequence[Sequence[Token]]) -> tuple[NDArray[np.int64], NDArray[np.bool_] | None]:
-        """The rows' ids, filled up on the right to the longest, and which of them are real (None: all)."""
-        if not rows or not all(rows):
-            raise InputError("empty-text", "the text is empty: there is no token to look at")
-        longest = max(map(len, rows))
-        filler = next((x for x in (self.tokenizer.pad, self.tokenizer.eos) if x is not None), 0)
-        matrix = np.full((len(rows), longest), filler, np.int64)
+    def _padded(self, rows: Sequence[Sequence[int]]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """The rows' ids, filled up on the right to the longest, and which of them are real."""
+        if not rows or not all(len(row) for row in rows):
+            raise _empty()
+        matrix = np.zeros((len(rows), max(map(len, rows))), np.int64)
+        if self._tokenizer is not None:
+            offices = (self._tokenizer.pad, self._tokenizer.eos)
+            matrix[:] = next((filler for filler in offices if filler is not None), 0)
         real = np.zeros(matrix.shape, np.bool_)
         for number, row in enumerate(rows):
-            matrix[number, : len(row)] = [token.id for token in row]
+            matrix[number, : len(row)] = row
             real[number, : len(row)] = True
-        self._check_ids(matrix)
-        return matrix, None if real.all() else real
+        return matrix, real
 
-    def _labels(self, row: Sequence[int], tokens: Sequence[Token]) -> list[str]:
-        return [token.label for token in tokens] + [self._vocabulary[filler] for filler in row[len(tokens) :]]
+    def _given(self, ids: Ids | None, mask: ArrayLike | None) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """Ids that came as such, checked to be a matrix of whole numbers or rows that can be made one."""
+        if (
+            mask is None
+            and isinstance(ids, Sequence)
+            and len({len(row) for row in ids if isinstance(row, Sequence)}) > 1
+        ):
+            return self._padded([_matrix(row)[0].tolist() for row in ids])
+        matrix = _matrix(ids)
+        if matrix.size == 0:
+            raise _empty()
+        real = np.ones(matrix.shape, np.bool_) if mask is None else _matrix(mask) != 0
+        if real.shape != matrix.shape:
+            raise InputError(
+                "mask-shape",
+                "attention_mask has shape {mask}, ids have {ids}; they must be the same",
+                mask=real.shape,
+                ids=matrix.shape,
+            )
+        self._check(matrix)
+        return matrix, real
 
-    def _token(self, identity: int) -> Token:
-        if self._tokenizer is not None and identity < self._tokenizer.size:
-            return self._tokenizer.token(identity)
-        return Token(identity, f"#{identity}", f"#{identity}", None, False)
+    def _named(self, ids: NDArray[np.int64]) -> list[Token]:
+        """Tokens of ids that came as such."""
+        if self._tokenizer is not None and (not ids.size or ids.max() < self._tokenizer.size):
+            return self._tokenizer.in_context(ids.tolist())
+        return [Token(i, self.vocabulary[i], self.vocabulary[i], None, False) for i in ids.tolist()]
 
-    def _check_ids(self, ids: NDArray[np.int64]) -> None:
+    def _written(self, tokens: Sequence[Token]) -> str:
+        """The text that tokens make, special ones as their names; their labels where there is no tokenizer."""
+        if self._tokenizer is None or any(token.id >= self._tokenizer.size for token in tokens):
+            return " ".join(token.label for token in tokens)
+        return self._tokenizer.written([token.id for token in tokens])
+
+    def _labels(self, ids: NDArray[np.int64], real: NDArray[np.bool_], tokens: Sequence[Token]) -> list[str]:
+        names = iter(tokens)
+        return [next(names).label if kept else self.vocabulary[int(i)] for i, kept in zip(ids, real, strict=True)]
+
+    def _check(self, ids: NDArray[np.int64]) -> None:
         wrong = ids[(ids < 0) | (ids >= self.spec.vocabulary)]
         if wrong.size:
             raise InputError(
@@ -155,10 +167,6 @@ class Model:
                 model=self.name,
                 last=self.spec.vocabulary - 1,
             )
-
-    def _check_length(self, ids: NDArray[np.int64]) -> None:
-        if ids.size == 0:
-            raise InputError("empty-text", "the text is empty: there is no token to look at")
         if ids.shape[1] > self.spec.positions:
             raise InputError(
                 "text-too-long",
@@ -169,15 +177,18 @@ class Model:
             )
 
 
-class Vocabulary(Sequence[str]):
-    """How every id of an embedding is shown: as the tokenizer has it, ``#id`` beyond the tokenizer's entries."""
+def _empty() -> InputError:
+    return InputError("empty-text", "the text is empty: there is no token to look at")
 
-    def __init__(self, size: int, tokenizer: Tokenizer | None) -> None:
-        self._size = size
-        self._labels: Sequence[str] = tokenizer.labels if tokenizer is not None else ()
+
+class _Numbers(Sequence[str]):
+    """The vocabulary of a model without a tokenizer: every id by its number."""
+
+    def __init__(self, size: int) -> None:
+        self._ids = range(size)
 
     def __len__(self) -> int:
-        return self._size
+        return len(self._ids)
 
     @overload
     def __getitem__(self, index: int) -> str: ...
@@ -186,12 +197,8 @@ class Vocabulary(Sequence[str]):
     def __getitem__(self, index: slice) -> Sequence[str]: ...
 
     def __getitem__(self, index: int | slice) -> str | Sequence[str]:
-        if isinstance(index, slice):
-            return [self[position] for position in range(*index.indices(self._size))]
-        position = index + self._size if index < 0 else index
-        if not 0 <= position < self._size:
-            raise IndexError(index)
-        return self._labels[position] if position < len(self._labels) else f"#{position}"
+        found = self._ids[index]
+        return f"#{found}" if isinstance(found, int) else [f"#{number}" for number in found]
 
 
 def load(path: str | Path) -> Model:
@@ -213,7 +220,7 @@ def load(path: str | Path) -> Model:
     weights = Weights(tensors, adapter.places, tied, folder)
     # A run over one token asks for every weight once, with the axes that it must have, and computes nothing.
     blank = Batch(np.zeros((1, 1), np.int64), ("",), (("",),), ())
-    record_decoder(Trace([""], [[]]), spec, weights.find, blank)
+    record_decoder(Trace([""], [[]], [0]), spec, weights.find, blank)
     weights.finish()
     tokenizer = Tokenizer.from_folder(folder) if (folder / "tokenizer.json").exists() else None
     if tokenizer is not None and tokenizer.size > spec.vocabulary:
@@ -253,7 +260,7 @@ def _folder(path: str | Path) -> Path:
     )
 
 
-def _matrix(values: ArrayLike | None) -> NDArray[np.int64]:
+def _matrix(values: Ids | None) -> NDArray[np.int64]:
     array = np.atleast_2d(np.asarray(values))
     if array.ndim != 2 or array.dtype.kind not in "biu":
         raise InputError("ids-shape", "ids must be whole numbers in N or B×N, not {shape}", shape=array.shape)

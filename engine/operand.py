@@ -22,7 +22,8 @@ Index = tuple[Any, ...]
 class Operand(ABC):
     """A named array: a stage's result, a learned weight, or a constant such as the mask.
 
-    ``name`` is unique in a trace (``layers.0.attention.scores``); ``symbol`` is how a formula writes it (``Q``, ``W_Q``).
+    ``name`` is unique in a trace (``layers.0.attention.scores``); ``symbol`` is how a formula writes it (``Q``,
+    ``W_Q``).
     """
 
     name: str
@@ -123,7 +124,7 @@ class Constant(Operand):
     formula: str
 
     @cached_property
-    def value(self) -> Array:  # type: ignore[override]  # a cached property is a property
+    def value(self) -> Array:
         array = self.make()
         array.flags.writeable = False
         return array

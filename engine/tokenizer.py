@@ -9,22 +9,19 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from functools import cache
-from itertools import groupby
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from engine.checkpoints.files import check_folder, is_panic, library_faults, read_bytes, read_json, shortened
 from engine.errors import FileError, InputError
-from engine.text import label
+from engine.spelling import Spelling, label_alone, labels_of, parts
 
 if TYPE_CHECKING:
     import tokenizers
 
 FILE_LIMIT = 128 << 20
 NAMED = ("bos", "eos", "pad", "mask", "unk")
-
-_BYTE_PIECE = re.compile("<0x([0-9A-Fa-f]{2})>")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +62,7 @@ class Tokenizer:
         if self.unk is None and isinstance(unknown := getattr(library.model, "unk_token", None), str):
             self.unk = library.token_to_id(unknown)
         self._added = library.get_added_tokens_decoder()
-        self._spelling = _Spelling.of(library)
+        self._spelling = Spelling.of(library)
         self.size = max(library.get_vocab(with_added_tokens=True).values(), default=-1) + 1
         self._tokens: dict[int, Token] = {}
 
@@ -138,7 +135,7 @@ class Tokenizer:
         id = self._checked(id)
         if id not in self._tokens:
             piece = self._library.id_to_token(id)
-            shown = f"⟨#{id}⟩" if piece is None else _label_alone(self._spelled(id, piece))
+            shown = f"⟨#{id}⟩" if piece is None else label_alone(self._spelled(id, piece))
             self._tokens[id] = Token(id, piece or "", shown, None, self._is_special(id))
         return self._tokens[id]
 
@@ -154,28 +151,30 @@ class Tokenizer:
         """
         return _Labels(self, size)
 
-    def text_of(self, id: int) -> str | None:
-        """What the text gains when this id is appended to it: nothing for special tokens.
-
-        None where the token is part of a character, so that what it adds depends on its neighbours.
+    def written(self, ids: Sequence[int]) -> str:
+        """The text that encodes to these ids: special tokens by name, those that `encode` adds of itself left out.
 
         Raises:
-            InputError: the id is not in the vocabulary.
+            InputError: an id is not in the vocabulary.
             FileError: the tokenizer itself fails.
         """
-        piece = self.token(id).piece
-        if self._is_special(id) or not piece:
-            return ""
-        if id in self._added:
-            return piece
-        if self._spelling.is_literal:
-            with library_faults(self._failed):
-                decoder = self._library.decoder
-                return decoder.decode(["a", piece]).removeprefix("a") if decoder else f" {piece}"
-        try:
-            return self._spelling.bytes_of(piece).decode()
-        except UnicodeDecodeError:
-            return None
+        checked = [self._checked(id) for id in ids]
+        before, after = self._frame
+        if before and tuple(checked[: len(before)]) == before:
+            del checked[: len(before)]
+        if after and tuple(checked[-len(after) :]) == after:
+            del checked[-len(after) :]
+        with library_faults(self._failed):
+            return self._library.decode(checked, skip_special_tokens=False)
+
+    @cached_property
+    def _frame(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """The special tokens that `encode` puts before and after every text."""
+        with library_faults(self._failed):
+            bare = self._library.encode("", add_special_tokens=True).ids
+            letter = self._library.encode("a", add_special_tokens=True).ids
+        common = next((i for i, (one, other) in enumerate(zip(bare, letter, strict=False)) if one != other), len(bare))
+        return tuple(bare[:common]), tuple(bare[common:])
 
     def _encoding(self, text: str) -> tokenizers.Encoding:
         _check_unicode(text)
@@ -191,7 +190,7 @@ class Tokenizer:
 
     def _in_context(self, ids: Sequence[int], spans: Sequence[tuple[int, int] | None]) -> list[Token]:
         alone = [self.token(id) for id in ids]
-        labels = _labels([self._spelled(token.id, token.piece) for token in alone])
+        labels = labels_of([self._spelled(token.id, token.piece) for token in alone])
         return [
             Token(token.id, token.piece, shown if token.piece else token.label, span, token.special)
             for token, shown, span in zip(alone, labels, spans, strict=True)
@@ -214,49 +213,6 @@ class Tokenizer:
 
     def _failed(self, reason: str) -> FileError:
         return FileError("tokenizer-failed", "{file}: the tokenizer failed ({reason})", file=self._file, reason=reason)
-
-
-@dataclass(frozen=True, slots=True)
-class _Spelling:
-    """How pieces stand for bytes."""
-
-    byte_level: bool
-    """Every byte is written as one character, as in GPT-2."""
-    byte_fallback: bool
-    """A byte can be written as ``<0xE7>``."""
-    spaces: frozenset[str]
-    """What is written for a space: ``▁`` with SentencePiece."""
-
-    @classmethod
-    def of(cls, library: tokenizers.Tokenizer) -> _Spelling:
-        decoder = list(_parts(library.decoder))
-        splitter = list(_parts(library.pre_tokenizer))
-        normalizer = list(_parts(library.normalizer))
-        types = {part["type"] for part in decoder or [*splitter, *normalizer]}
-        spaces = {part["replacement"] for part in [*decoder, *splitter] if part["type"] == "Metaspace"}
-        spaces |= {_replaced(part) for part in decoder if part["type"] == "Replace" and part["content"] == " "}
-        spaces |= {part["content"] for part in normalizer if part["type"] == "Replace" and _replaced(part) == " "}
-        return cls(
-            byte_level="ByteLevel" in types,
-            byte_fallback="ByteFallback" in types or getattr(library.model, "byte_fallback", False),
-            spaces=frozenset(spaces - {"", " "}),
-        )
-
-    @property
-    def is_literal(self) -> bool:
-        """Pieces are text as it stands, and what goes between them is up to the decoder, as with WordPiece."""
-        return not (self.byte_level or self.byte_fallback or self.spaces)
-
-    def bytes_of(self, piece: str) -> bytes:
-        if self.byte_fallback and (byte := _BYTE_PIECE.fullmatch(piece)):
-            return bytes.fromhex(byte[1])
-        if self.byte_level:
-            # A piece with any other character stands for itself, as in the library's decoder.
-            with suppress(KeyError):
-                return bytes(_byte_of_character()[character] for character in piece)
-        for mark in self.spaces:
-            piece = piece.replace(mark, " ")
-        return piece.encode()
 
 
 class _Labels(Sequence[str]):
@@ -298,7 +254,7 @@ def _make_reproducible(library: tokenizers.Tokenizer, special: list[str]) -> Non
     if getattr(library.model, "dropout", None) is not None:
         library.model.dropout = None
     processor = library.post_processor
-    if any(part.get("trim_offsets") for part in _parts(processor)):
+    if any(part.get("trim_offsets") for part in parts(processor)):
         # Trimmed offsets leave out the space that belongs to a token.
         state = json.loads(processor.__getstate__(), object_hook=_untrimmed)
         processor.__setstate__(json.dumps(state).encode())
@@ -307,23 +263,6 @@ def _make_reproducible(library: tokenizers.Tokenizer, special: list[str]) -> Non
 
 def _untrimmed(part: dict[str, Any]) -> dict[str, Any]:
     return {**part, "trim_offsets": False} if "trim_offsets" in part else part
-
-
-def _parts(component: Any) -> Iterator[dict[str, Any]]:
-    """The settings of a component of the tokenizer, and of those in it where it is a sequence of them."""
-    if component is None:
-        return
-    waiting: list[Any] = [json.loads(component.__getstate__())]
-    while waiting:
-        part = waiting.pop()
-        if isinstance(part, dict) and "type" in part:
-            yield part
-            waiting += [inner for value in part.values() if isinstance(value, list) for inner in value]
-
-
-def _replaced(part: dict[str, Any]) -> str:
-    pattern = part["pattern"]
-    return str(pattern.get("String", ""))
 
 
 def _named_tokens(folder: Path) -> dict[str, str]:
@@ -382,91 +321,3 @@ def _panics_unseen() -> Iterator[None]:
                 os.write(2, re.split(rb"\n?thread '[^\n]* panicked at ", printed.read())[0])
     finally:
         os.close(terminal)
-
-
-def _label_alone(spelled: bytes | str) -> str:
-    if isinstance(spelled, bytes):
-        with suppress(UnicodeDecodeError):
-            return label(spelled.decode())
-    return _labels([spelled])[0]
-
-
-def _labels(spelled: Sequence[bytes | str]) -> list[str]:
-    """One label a token. Neighbours that share a character show it with their share of its bytes: ``爱⟨1/3 e7⟩``."""
-    labels: list[str] = []
-    run: list[bytes] = []
-    for spelling in spelled:
-        if isinstance(spelling, bytes):
-            run.append(spelling)
-        else:
-            labels += _labels_of_run(run)
-            labels.append(label(spelling))
-            run = []
-    return labels + _labels_of_run(run)
-
-
-def _labels_of_run(run: list[bytes]) -> list[str]:
-    characters = list(_characters(b"".join(run)))
-    labels = []
-    begin = first = 0
-    for spelling in run:
-        end = begin + len(spelling)
-        last = first
-        while last < len(characters) and characters[last].begin < end:
-            last += 1
-        labels.append(_label_of_share(characters[first:last], begin, end))
-        goes_on = last > first and characters[last - 1].end > end
-        begin, first = end, last - goes_on
-    return labels
-
-
-def _label_of_share(characters: list[_Character], begin: int, end: int) -> str:
-    """What a token shows that has the bytes from ``begin`` to ``end`` of a run, and so a part of these characters."""
-    shown = ""
-    for (is_text, is_whole), group in groupby(characters, lambda one: (bool(one.text), one.is_within(begin, end))):
-        if not is_text:
-            shown += f"⟨{b''.join(one.data for one in group).hex(' ')}⟩"
-        elif is_whole:
-            shown += label("".join(one.text for one in group))
-        else:
-            shown += "".join(one.share(begin, end) for one in group)
-    return shown or label("")
-
-
-@dataclass(frozen=True, slots=True)
-class _Character:
-    """A character in a run of bytes, or a byte that belongs to none: then ``text`` is empty."""
-
-    begin: int
-    data: bytes
-    text: str
-
-    @property
-    def end(self) -> int:
-        return self.begin + len(self.data)
-
-    def is_within(self, begin: int, end: int) -> bool:
-        return begin <= self.begin and self.end <= end
-
-    def share(self, begin: int, end: int) -> str:
-        """The character with those of its bytes that lie from ``begin`` to ``end``: ``爱⟨1-2/3 e7 88⟩``."""
-        low, high = max(begin - self.begin, 0), min(end - self.begin, len(self.data))
-        places = f"{low + 1}" if high - low == 1 else f"{low + 1}-{high}"
-        return f"{label(self.text)}⟨{places}/{len(self.data)} {self.data[low:high].hex(' ')}⟩"
-
-
-def _characters(data: bytes) -> Iterator[_Character]:
-    begin = 0
-    # A byte that is not UTF-8 becomes a surrogate, which UTF-8 cannot hold.
-    for text in data.decode("utf-8", "surrogateescape"):
-        encoded = text.encode("utf-8", "surrogateescape")
-        yield _Character(begin, encoded, "" if "\ud800" <= text <= "\udfff" else text)
-        begin += len(encoded)
-
-
-@cache
-def _byte_of_character() -> dict[str, int]:
-    """The alphabet of byte-level tokenizers (bytes_to_unicode of GPT-2): what can be seen stands for its own code."""
-    seen = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
-    unseen = [byte for byte in range(0x100) if byte not in seen]
-    return {chr(byte): byte for byte in seen} | {chr(0x100 + place): byte for place, byte in enumerate(unseen)}

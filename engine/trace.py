@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from threading import RLock
 
-import numpy as np
-
 from engine.axes import Axis
 from engine.derivation import Derivation
 from engine.errors import InputError
@@ -76,13 +74,17 @@ class Trace:
     Attributes:
         texts: the texts, one for each row of the batch.
         tokens: the tokens of each text, padding left out.
+        ends: the position of each text's last token.
         stages: every stage, in the order of the computation.
         computed: how often each stage has been computed, by name.
     """
 
-    def __init__(self, texts: Sequence[str], tokens: Sequence[Sequence[Token]], memory: int = GIBIBYTE) -> None:
+    def __init__(
+        self, texts: Sequence[str], tokens: Sequence[Sequence[Token]], ends: Sequence[int], memory: int = GIBIBYTE
+    ) -> None:
         self.texts = tuple(texts)
         self.tokens = tuple(tuple(row) for row in tokens)
+        self.ends = tuple(ends)
         self.stages: list[Stage] = []
         self.computed: Counter[str] = Counter()
         self._by_name: dict[str, Stage] = {}
@@ -194,9 +196,8 @@ class Trace:
         return at_hand
 
     def _unknown(self, name: str) -> InputError:
-        from difflib import get_close_matches
-
         import re
+        from difflib import get_close_matches
 
         layers = sorted({stage.layer for stage in self.stages if stage.layer is not None})
         asked = re.search(r"layers\.(\d+)", name)

@@ -11,9 +11,9 @@ from engine.operand import Array
 class Values:
     """Arrays by key, at most ``budget`` bytes of them.
 
-    When there is no room, the one longest not asked for goes first, and one stored as ``lasting`` only when nothing else
-    is left. Arrays that are views of one buffer (a matrix and its heads) are counted once. An array larger than the
-    whole budget is not kept.
+    When there is no room, the one longest not asked for goes first, and one stored as ``lasting`` only when nothing
+    else is left. Arrays that are views of one buffer (a matrix and its heads) are counted once. An array larger than
+    the whole budget is not kept.
     """
 
     def __init__(self, budget: int) -> None:

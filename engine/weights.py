@@ -61,9 +61,7 @@ class Weights:
             FileError: it names the first of them.
         """
         tied = {self._tensor_name(name) for name in self._tied}
-        unused = sorted(
-            name for name in self._tensors if name not in self._used | tied and not BUFFER.search(name)
-        )
+        unused = sorted(name for name in self._tensors if name not in self._used | tied and not BUFFER.search(name))
         if unused:
             raise FileError(
                 "tensor-unused",
@@ -89,12 +87,9 @@ class Weights:
         if tied is not None:
             tensor, other = self._tensor(tied)
             return tensor, Place(other.tensor, lambda stored: other.view(stored).T, "ᵀ")
-        raise FileError(
-            "tensor-missing", "{folder}: tensor {tensor} is missing", folder=self.folder, tensor=wanted
-        )
+        raise FileError("tensor-missing", "{folder}: tensor {tensor} is missing", folder=self.folder, tensor=wanted)
 
     @staticmethod
     def _as_stored(axes: tuple[Axis, ...], place: Place) -> str:
         sizes = [axis.size for axis in axes]
         return "×".join(map(str, sizes[::-1] if place.note else sizes))
-

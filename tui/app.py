@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import ClassVar
 
 from textual.app import App
 from textual.binding import BindingType
+from textual.command import Provider
 from textual.theme import Theme
 
 from tui.commands import ExplorerCommands
@@ -24,6 +26,7 @@ DARK = Theme(
     panel="#2a333b",
     foreground="#d6dbe0",
     dark=True,
+    variables={"quiet": "#828d97"},
 )
 LIGHT = Theme(
     "explore-light",
@@ -35,6 +38,7 @@ LIGHT = Theme(
     panel="#dcd8cf",
     foreground="#22272b",
     dark=False,
+    variables={"quiet": "#6b6f73"},
 )
 
 
@@ -42,7 +46,7 @@ class ExploreApp(App[int]):
     """Explores a session."""
 
     TITLE = "llm-explore"
-    COMMANDS = {ExplorerCommands}
+    COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {ExplorerCommands}
     BINDINGS: ClassVar[list[BindingType]] = []
     ENABLE_COMMAND_PALETTE = True
 

@@ -9,7 +9,7 @@ from typing import Literal
 
 from rich.cells import cell_len
 
-from engine.derivation import Derivation, Number, Piece, Reference, Step, Term
+from engine.derivation import Derivation, Number, Piece, Reference, Step, Sum, Term
 from engine.operand import Cell, Operand
 from engine.trace import Stage
 from tui.language import Language
@@ -27,6 +27,8 @@ class Part:
 
 
 Line = list[Part]
+
+OPERATORS = ("+", "−", "×", "÷")
 
 
 def number_text(value: float) -> str:
@@ -47,10 +49,12 @@ def signed(value: float) -> tuple[str, str]:
     return ("−" if value < 0 or math.copysign(1, value) < 0 else "+"), number_text(abs(value))
 
 
-def place_text(operand: Operand, cell: Cell, text: int) -> str:
-    """A cell by what stands there: ``scores[1, 爱, 我]`` is head 1, query 爱, key 我."""
+def place_text(operand: Operand, cell: Cell, text: int, say: Language) -> str:
+    """A cell by what stands there: ``scores[head 1, 爱, 我]`` is head 1, query 爱, key 我."""
     labels = [
-        axis.label(position, text)
+        say("pane.head", head=position)
+        if axis.symbol.startswith("H") and len(cell) == 4
+        else axis.label(position, text)
         for axis, position in zip(operand.axes, cell, strict=True)
         if axis.symbol not in ("B", "1")
     ]
@@ -70,7 +74,7 @@ def lines(derivation: Derivation, text: int, width: int, say: Language) -> list[
 
 def plain(derivation: Derivation, text: int, width: int, say: Language) -> list[str]:
     """The arithmetic as text: the cell, then its lines."""
-    head = f"{place_text(derivation.operand, derivation.cell, text)} = {number_text(derivation.value)}"
+    head = f"{place_text(derivation.operand, derivation.cell, text, say)} = {number_text(derivation.value)}"
     body = ["".join(part.text for part in line) for line in lines(derivation, text, width, say)]
     return [head, *(f"  {line}" for line in body)]
 
@@ -84,7 +88,7 @@ def _step_line(step: Step, width: int, say: Language) -> Line:
         return [*head, *(_pieces(step.pieces) if alone else tail)]
     body = _summands(step, width - _width(head) - _width(tail), say)
     if step.pieces:
-        body = [Part("( "), *body, Part(" ) ")]
+        body = [Part("("), *body, Part(")")]
     return [*head, *body, *tail]
 
 
@@ -98,7 +102,7 @@ def _summands(step: Step, width: int, say: Language) -> Line:
     taken = 0
     # No line holds more terms than it has cells.
     for number, term in enumerate(total.largest(max(1, width // 4))):
-        parts = list(_term(term, total.before, total.after, first=number == 0))
+        parts = list(_term(term, total, first=number == 0))
         room = width - (rest_width if number + 1 < count else 0)
         if shown and _width(shown) + _width(parts) > room:
             break
@@ -107,19 +111,22 @@ def _summands(step: Step, width: int, say: Language) -> Line:
     left, value = total.rest(taken)
     if left:
         sign, size = signed(value)
-        shown.append(Part(f" {sign} ( {say('number.rest', count=left)} {size} )", "quiet"))
+        shown.append(Part(f" {sign} ({say('number.rest', count=left)} {size})", "quiet"))
     return shown
 
 
-def _term(term: Term, before: tuple[Piece, ...], after: tuple[Piece, ...], *, first: bool) -> Iterator[Part]:
+def _term(term: Term, total: Sum, *, first: bool) -> Iterator[Part]:
     """One summand with its sign: a product's sign stands before it, so that no × meets a minus."""
-    wrapped = bool(before or after)
+    wrapped = bool(total.before or total.after)
     negative = not wrapped and term.value < 0
     yield Part(("−" if negative else "") if first else (" − " if negative else " + "))
     if wrapped:
-        yield from _pieces(before)
+        yield from _pieces(total.before)
         yield _number(term.factors[0])
-        yield from _pieces(after)
+        yield from _pieces(total.after)
+        return
+    if total.shown == "value":
+        yield Part(number_text(abs(term.value)), "reference", term.factors[0])
         return
     for number, factor in enumerate(term.factors):
         if number:
@@ -128,17 +135,21 @@ def _term(term: Term, before: tuple[Piece, ...], after: tuple[Piece, ...], *, fi
 
 
 def _pieces(pieces: tuple[Piece, ...]) -> Iterator[Part]:
+    before = ""
     for piece in pieces:
         if isinstance(piece, str):
-            tight = piece.endswith("(") or piece in ("²", ")", "−") or piece.startswith(")")
-            yield Part(piece if tight and len(piece) > 1 or piece in ("²", ")", "(") else f" {piece} ")
+            yield Part(piece)
+            before = piece
+            continue
+        # A negative number after an operator stands in brackets: 0.95 × (−0.42).
+        if piece.value < 0 and before.rstrip().endswith(OPERATORS):
+            yield from (Part("("), _number(piece), Part(")"))
         else:
             yield _number(piece)
 
 
 def _number(piece: Reference | Number) -> Part:
     text = number_text(piece.value)
-    # −2 after an operator reads as (−2).
     return Part(text, "reference", piece) if isinstance(piece, Reference) else Part(text)
 
 

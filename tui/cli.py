@@ -13,7 +13,6 @@ import typer
 from tui.language import LANGUAGES, language, locale_language
 
 if TYPE_CHECKING:
-    from engine.errors import EngineError
     from engine.model import Model
     from engine.trace import Trace
 
@@ -37,7 +36,11 @@ class Theme(StrEnum):
     LIGHT = "light"
 
 
-Code = StrEnum("Code", {code.upper(): code for code in LANGUAGES})
+class Code(StrEnum):
+    """The languages there are."""
+
+    ZH = "zh"
+    EN = "en"
 
 
 def _asked_language() -> str:
@@ -104,7 +107,9 @@ def explore(
     list_models: Annotated[
         bool, typer.Option("--list-models", help=say("cli.list_models"), is_eager=True, callback=_list_models)
     ] = False,
-    version: Annotated[bool, typer.Option("--version", help=say("cli.version"), is_eager=True, callback=_version)] = False,
+    version: Annotated[
+        bool, typer.Option("--version", help=say("cli.version"), is_eager=True, callback=_version)
+    ] = False,
 ) -> None:
     """Explore a text, or report on it where no terminal can be drawn on."""
     plain = report or format_ is not Format.TEXT or output is not None or not _has_terminal()
@@ -116,7 +121,7 @@ def explore(
         if plain:
             _report(opened, trace, stage, layer, head, format_, output)
         else:
-            _explore(opened, given, trace, stage, layer, head, theme, memory)
+            _explore(opened, trace, stage, layer, head, theme, memory)
     except EngineError as error:
         _fail(say.error(error.key, error.english, error.values), UNUSABLE if isinstance(error, FileError) else USAGE)
 
@@ -154,7 +159,6 @@ def _report(
 
 def _explore(
     model: Model,
-    texts: list[str],
     trace: Trace,
     stage: str | None,
     layer: int | None,
@@ -169,7 +173,7 @@ def _explore(
     from tui.app import ExploreApp
     from tui.session import Session
 
-    session = Session(model, texts, trace, memory << 20)
+    session = Session(model, trace, memory << 20)
     session.go(first)
     if head is not None:
         session.positions["H"] = head
@@ -211,7 +215,7 @@ def _offer_sample() -> str:
             return SAMPLE_TEXT
     except typer.Abort:
         typer.echo(err=True)
-    _fail(say("cli.no_text"), USAGE)
+    return _fail(say("cli.no_text"), USAGE)
 
 
 def _has_terminal() -> bool:

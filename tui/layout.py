@@ -38,8 +38,8 @@ class Plan:
 def arrange(width: int, wishes: Sequence[Wish], zoom: Zoom = "auto") -> list[Plan]:
     """A plan for each matrix of an equation, the result last, in ``width`` columns together.
 
-    The first of these that fits is taken: numbers everywhere; numbers in the result; everything painted, wide or narrow.
-    Where nothing fits, all are painted (the result in numbers if its columns are tokens) and share the width.
+    The first of these that fits is taken: numbers everywhere; numbers in the result; everything painted, wide or
+    narrow. Where nothing fits, all are painted (the result in numbers if its columns are tokens) and share the width.
     """
     operands, result = wishes[:-1], wishes[-1]
     numbers = [Plan("numbers", 2, wish.numbers) for wish in wishes]

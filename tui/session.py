@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 
 from engine.axes import Axis
 from engine.derivation import Derivation, Reference
-from engine.generation import last_position
 from engine.model import Model
 from engine.operand import Cell, Operand
 from engine.trace import Stage, Trace
@@ -24,14 +23,13 @@ class View:
 
 @dataclass
 class Session:
-    """A model, its texts and their trace, and the reader's place in it.
+    """A model, the trace of its texts, and the reader's place in it.
 
-    The place is kept by axis, not by stage: ``positions`` says which token, head or coordinate is looked at on every axis
-    by its symbol, so that stepping to another stage stays with the same query, key and head.
+    The place is kept by axis, not by stage: ``positions`` says which token, head or coordinate is looked at on every
+    axis by its symbol, so that stepping to another stage stays with the same query, key and head.
     """
 
     model: Model
-    texts: list[str]
     trace: Trace
     memory: int
     operand: Operand = field(init=False)
@@ -121,7 +119,7 @@ class Session:
 
     def look_at_end(self) -> None:
         """Look at the last token of the text: what comes next is predicted there."""
-        self.positions["N"] = last_position(self.trace, self.text)
+        self.positions["N"] = self.trace.ends[self.text]
 
     def go(self, operand: Operand) -> None:
         """Go to a stage (or weight, or constant), staying with the same tokens, head and coordinates."""
@@ -149,8 +147,8 @@ class Session:
         target = here.layer + count
         if 0 <= target < layers:
             wanted = here.name.replace(f"layers.{here.layer}.", f"layers.{target}.", 1)
-            first = next(stage for stage in self.trace if stage.layer == target)
-            self.go(self.trace[wanted] if wanted in self.trace else first)
+            same = (stage for stage in self.trace if stage.name == wanted)
+            self.go(next(same, next(stage for stage in self.trace if stage.layer == target)))
         elif target < 0:
             self.go(self.trace.stages[0])
         else:
@@ -211,15 +209,18 @@ class Session:
 
     # Changing the texts
 
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The texts as they are written."""
+        return self.trace.texts
+
     def edit(self, text: str) -> None:
         """Put another text in the place of the one looked at, and stay at the same stage.
 
         Raises:
             EngineError: the model cannot take it; everything stays as it was.
         """
-        texts = [*self.texts]
-        texts[self.text] = text
-        self._replace(texts)
+        self._replace(self.model.tokenizer.encode(text))
 
     def append(self, token: int) -> None:
         """Append a token to the text looked at.
@@ -227,19 +228,22 @@ class Session:
         Raises:
             EngineError: the model cannot take it; everything stays as it was.
         """
-        texts = [*self.texts]
-        texts[self.text] += self.model.tokenizer.text_of(token)
-        self._replace(texts)
+        self._replace([*(known.id for known in self.trace.tokens[self.text]), token])
 
-    def _replace(self, texts: list[str]) -> None:
-        trace = self.model.trace(texts, memory=self.memory)
+    def _replace(self, row: list[int]) -> None:
+        """Run the batch with other tokens in the place of the text looked at."""
+        rows = [[token.id for token in tokens] for tokens in self.trace.tokens]
+        rows[self.text] = row
+        trace = self.model.trace(ids=rows, memory=self.memory)
         name = self.trace.stages[self.position].name
-        self.texts, self.trace = texts, trace
+        self.trace = trace
         self.operand = trace[name]
         # Where one was before belongs to the text before.
         self.history.clear()
         self.look_at_end()
         self.positions["M"] = min(self.positions.get("M", 0), self.query)
+        # What was most probable need not be so any more.
+        self.positions.pop("V", None)
 
 
 def axis_names(operand: Operand) -> list[str]:

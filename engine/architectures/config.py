@@ -14,19 +14,78 @@ MOST_LAYERS = 1024
 
 # What a checkpoint says about training, generation, storage or its authors' software: none of it changes a number here.
 IGNORED = frozenset(
-    """
-    _attn_implementation _attn_implementation_autoset _commit_hash _name_or_path add_cross_attention architectures
-    attention_dropout attn_implementation attribute_map begin_suppress_tokens bos_token_id chunk_size_feed_forward
-    classifier_dropout cross_attention_hidden_size decoder_start_token_id diversity_penalty do_sample dtype
-    early_stopping encoder_no_repeat_ngram_size eos_token_id exponential_decay_length_penalty finetuning_task
-    forced_bos_token_id forced_eos_token_id hidden_dropout id2label initializer_range is_decoder is_encoder_decoder
-    is_llama_config label2id length_penalty max_length min_length model_type no_repeat_ngram_size num_beam_groups
-    num_beams num_return_sequences output_attentions output_hidden_states output_scores pad_token_id prefix
-    pretraining_tp problem_type pruned_heads remove_invalid_values repetition_penalty resid_pdrop
-    return_dict return_dict_in_generate rope_interleaved sep_token_id suppress_tokens task_specific_params temperature
-    tf_legacy_loss tie_encoder_decoder tokenizer_class top_k top_p torch_dtype torchscript transformers_version
-    typical_p use_bfloat16 use_cache transformers.js_config
-    """.split()
+    {
+        "_attn_implementation",
+        "_attn_implementation_autoset",
+        "_commit_hash",
+        "_name_or_path",
+        "add_cross_attention",
+        "architectures",
+        "attention_dropout",
+        "attn_implementation",
+        "attribute_map",
+        "begin_suppress_tokens",
+        "bos_token_id",
+        "chunk_size_feed_forward",
+        "classifier_dropout",
+        "cross_attention_hidden_size",
+        "decoder_start_token_id",
+        "diversity_penalty",
+        "do_sample",
+        "dtype",
+        "early_stopping",
+        "encoder_no_repeat_ngram_size",
+        "eos_token_id",
+        "exponential_decay_length_penalty",
+        "finetuning_task",
+        "forced_bos_token_id",
+        "forced_eos_token_id",
+        "hidden_dropout",
+        "id2label",
+        "initializer_range",
+        "is_decoder",
+        "is_encoder_decoder",
+        "is_llama_config",
+        "label2id",
+        "length_penalty",
+        "max_length",
+        "min_length",
+        "model_type",
+        "no_repeat_ngram_size",
+        "num_beam_groups",
+        "num_beams",
+        "num_return_sequences",
+        "output_attentions",
+        "output_hidden_states",
+        "output_scores",
+        "pad_token_id",
+        "prefix",
+        "pretraining_tp",
+        "problem_type",
+        "pruned_heads",
+        "remove_invalid_values",
+        "repetition_penalty",
+        "resid_pdrop",
+        "return_dict",
+        "return_dict_in_generate",
+        "rope_interleaved",
+        "sep_token_id",
+        "suppress_tokens",
+        "task_specific_params",
+        "temperature",
+        "tf_legacy_loss",
+        "tie_encoder_decoder",
+        "tokenizer_class",
+        "top_k",
+        "top_p",
+        "torch_dtype",
+        "torchscript",
+        "transformers.js_config",
+        "transformers_version",
+        "typical_p",
+        "use_bfloat16",
+        "use_cache",
+    }
 )
 
 
@@ -91,9 +150,9 @@ class Config:
         if unknown:
             raise FileError(
                 "config-unknown-key",
-                "{file}: the key {key} = {value} is not understood and may change the numbers",
+                "{file}: the key {entry} = {value} is not understood and may change the numbers",
                 file=self.file,
-                key=unknown[0],
+                entry=unknown[0],
                 value=self._values[unknown[0]],
             )
 
@@ -101,12 +160,12 @@ class Config:
         """The error for a value that cannot be."""
         return FileError(
             "config-value",
-            "{file}: {key} is {value}; {wanted} is expected",
+            "{file}: {entry} is {value}; {wanted} is expected",
             file=self.file,
-            key=key,
+            entry=key,
             value=repr(value)[:80],
             wanted=wanted,
         )
 
     def _missing(self, key: str) -> FileError:
-        return FileError("config-missing-key", "{file}: the key {key} is missing", file=self.file, key=key)
+        return FileError("config-missing-key", "{file}: the key {entry} is missing", file=self.file, entry=key)

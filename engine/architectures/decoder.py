@@ -66,9 +66,7 @@ class Recorder:
         """A recorder for the stages of a part: ``layers.0.attention``."""
         return Recorder(self.trace, self.weight, f"{self.prefix}{prefix}.")
 
-    def linear(
-        self, name: str, x: Operand, out: Axis, letter: str, *, bias: bool = False, symbol: str = ""
-    ) -> Stage:
+    def linear(self, name: str, x: Operand, out: Axis, letter: str, *, bias: bool = False, symbol: str = "") -> Stage:
         """x·W (+ b), with W of in×out."""
         slot = self.prefix + name
         width = Axis(x.axes[-1].symbol, x.axes[-1].size)
@@ -106,7 +104,9 @@ def record_decoder(trace: Trace, spec: DecoderSpec, weight: FindWeight, batch: B
         rope = layer.attention.rope
         if rope is not None and rope not in turns:
             turns[rope] = rotation_angles(rope, batch)
-        attended = attention(here, x, layer.attention, layer.attention_norm, mask, turns.get(rope) if rope else None, batch)
+        attended = attention(
+            here, x, layer.attention, layer.attention_norm, mask, turns.get(rope) if rope else None, batch
+        )
         x = here.add("residual", x, attended)  # B×N×D
         here = root.under(f"layers.{number}.mlp")
         x = here.add("residual", x, feed_forward(here, x, layer.feed_forward, layer.feed_forward_norm))  # B×N×D
@@ -171,7 +171,9 @@ def causal_mask(batch: Batch) -> Constant:
 
     texts = batch.axes[0] if batch.real is not None else Axis("1", 1)
     padded = "" if batch.real is None else ", m ∉ padding"
-    return Constant("mask", "mask", (texts, batch.axes[1], batch.keys), make, f"mask[n, m] = 1  (m ≤ n{padded}),  0  (¬)")
+    return Constant(
+        "mask", "mask", (texts, batch.axes[1], batch.keys), make, f"mask[n, m] = 1  (m ≤ n{padded}),  0  (¬)"
+    )
 
 
 def rotation_angles(spec: RopeSpec, batch: Batch) -> Constant:

@@ -109,7 +109,8 @@ class AttentionScores(Op):
             result: Array = np.matmul(queries, keys.swapaxes(-1, -2))
             return result
         grouped, shared = _grouped(queries, keys)
-        return np.matmul(grouped, shared.swapaxes(-1, -2)).reshape(*queries.shape[:3], keys.shape[2])
+        together: Array = np.matmul(grouped, shared.swapaxes(-1, -2))
+        return together.reshape(*queries.shape[:3], keys.shape[2])
 
     def reads(self, cell: Cell, inputs: Inputs) -> tuple[Index, ...]:
         batch, head, query, key = cell
@@ -165,7 +166,7 @@ class ApplyMask(Op):
         if seen.value:
             score = Reference.to(inputs[0], *cell)
             return (Step("mask = 1", score.value, (score,)),)
-        return (Step("mask = 0", -math.inf, (seen, "→ −∞")),)
+        return (Step("mask = 0", -math.inf, (seen, " → −∞")),)
 
 
 @dataclass(frozen=True)
@@ -206,15 +207,14 @@ class Softmax(Op):
             operand.axes[-1].symbol,
             powers,
             lambda position: (Reference.to(operand, *row, position),),
-            before=("exp(",),
-            after=("−", Number(peak.value), ")"),
+            shown="value",
         )
         own, here = float(powers[column]), Reference.to(operand, *cell)
         return (
             Step("max", peak.value, (peak,)),
-            Step("exp(x − max)", own, ("exp(", here, "−", Number(peak.value), ")")),
-            Step("Σ exp", total.total, sum=total),
-            Step("exp ÷ Σ exp", own / total.total, (Number(own), "÷", Number(total.total))),
+            Step("exp(x − max)", own, ("exp(", here, " − ", Number(peak.value), ")")),
+            Step("Σ exp(x − max)", total.total, sum=total),
+            Step("exp ÷ Σ exp", own / total.total, (Number(own), " ÷ ", Number(total.total))),
         )
 
 
@@ -249,7 +249,8 @@ class WeightedSum(Op):
             result: Array = np.matmul(weights, values)
             return result
         grouped, shared = _grouped(weights, values)
-        return np.matmul(grouped, shared).reshape(*weights.shape[:3], values.shape[3])
+        together: Array = np.matmul(grouped, shared)
+        return together.reshape(*weights.shape[:3], values.shape[3])
 
     def reads(self, cell: Cell, inputs: Inputs) -> tuple[Index, ...]:
         batch, head, query, k = cell

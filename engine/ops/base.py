@@ -18,9 +18,9 @@ Inputs = Sequence[Operand]
 class Op(ABC):
     """A kind of computation, with its settings as attributes. One op serves many stages.
 
-    ``signs`` write the equation around its operands: ``("", "·", "")`` is `a · b`, ``("softmax(", ")")`` is `softmax(a)`;
-    there is one more of them than there are operands. ``transposed`` marks the operands that the equation turns on their
-    side, as it does Kᵀ.
+    ``signs`` write the equation around its operands: ``("", "·", "")`` is `a · b`, ``("softmax(", ")")`` is
+    `softmax(a)`; there is one more of them than there are operands. ``transposed`` marks the operands that the equation
+    turns on their side, as it does Kᵀ.
     """
 
     name: ClassVar[str]

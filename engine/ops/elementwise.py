@@ -46,7 +46,7 @@ class Add(Elementwise):
 
     def derive(self, cell: Cell, inputs: Inputs) -> tuple[Step, ...]:
         first, *others = (Reference.to(operand, *cell) for operand in inputs)
-        pieces = tuple(piece for other in others for piece in ("+", other))
+        pieces = tuple(piece for other in others for piece in (" + ", other))
         return (Step("+", first.value + sum(other.value for other in others), (first, *pieces)),)
 
 
@@ -68,7 +68,7 @@ class Multiply(Elementwise):
 
     def derive(self, cell: Cell, inputs: Inputs) -> tuple[Step, ...]:
         first, second = (Reference.to(operand, *cell) for operand in inputs)
-        return (Step("×", first.value * second.value, (first, "×", second)),)
+        return (Step("×", first.value * second.value, (first, " × ", second)),)
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ class Scale(Elementwise):
 
     def derive(self, cell: Cell, inputs: Inputs) -> tuple[Step, ...]:
         x = Reference.to(inputs[0], *cell)
-        return (Step("÷", x.value / self.divisor, (x, "÷", Number(self.divisor))),)
+        return (Step("÷", x.value / self.divisor, (x, " ÷ ", Number(self.divisor))),)
 
 
 ActivationName = Literal["silu"]
@@ -143,8 +143,8 @@ def _silu(x: Array, out: Array) -> None:
 def _derive_silu(x: Reference) -> tuple[Step, ...]:
     power = math.exp(min(-x.value, 700.0))
     return (
-        Step("e^(−x)", power, ("exp( −", x, ")")),
-        Step("silu", x.value / (1.0 + power), (x, "÷ ( 1 +", Number(power), ")")),
+        Step("e^(−x)", power, ("exp(−", x, ")")),
+        Step("silu", x.value / (1.0 + power), (x, " ÷ (1 + ", Number(power), ")")),
     )
 
 

@@ -19,7 +19,7 @@ class Linear(Op):
     name = "linear"
 
     def signs(self, inputs: Inputs) -> tuple[str, ...]:
-        return ("", "·", "+", "")[: len(inputs)] + ("",)
+        return (*("", "·", "+")[: len(inputs)], "")
 
     def axes(self, inputs: Inputs) -> tuple[Axis, ...]:
         return (*inputs[0].axes[:-1], inputs[1].axes[1])
@@ -49,7 +49,7 @@ class Linear(Op):
         if not bias_part:
             return steps
         bias = Reference.to(inputs[2], *bias_part[0])
-        return (*steps, Step("Σ + b", total.total + bias.value, (Number(total.total), "+", bias)))
+        return (*steps, Step("Σ + b", total.total + bias.value, (Number(total.total), " + ", bias)))
 
     def cost(self, inputs: Inputs) -> int:
         return super().cost(inputs) * inputs[0].axes[-1].size

@@ -22,7 +22,7 @@ class Norm(Op):
     title: ClassVar[str]
 
     def signs(self, inputs: Inputs) -> tuple[str, ...]:
-        return (f"{self.title}(", ") ⊙", "+", "")[: len(inputs)] + ("",)
+        return (*(f"{self.title}(", ") ⊙", "+")[: len(inputs)], "")
 
     def axes(self, inputs: Inputs) -> tuple[Axis, ...]:
         return inputs[0].axes
@@ -40,7 +40,7 @@ class Norm(Op):
 
         if mean == 0.0:
             return Sum(axis, values, factors, after=("²",))
-        return Sum(axis, values, factors, before=("(",), after=("−", Number(mean), ")²"))
+        return Sum(axis, values, factors, before=("(",), after=(" − ", Number(mean), ")²"))
 
 
 @dataclass(frozen=True)
@@ -69,11 +69,11 @@ class RMSNorm(Norm):
         mean_square = squares.total / width.size
         root = math.sqrt(mean_square + self.epsilon)
         x, gain = Reference.to(inputs[0], *cell), Reference.to(inputs[1], *gain_part)
-        factor: tuple[Piece, ...] = ("(", Number(self.offset), "+", gain, ")") if self.offset else (gain,)
+        factor: tuple[Piece, ...] = ("(", Number(self.offset), " + ", gain, ")") if self.offset else (gain,)
         return (
-            Step("mean(x²)", mean_square, ("÷", Number(width.size)), squares),
-            Step("√", root, ("√(", Number(mean_square), "+", Number(self.epsilon), ")")),
-            Step("x̂", x.value / root * (gain.value + self.offset), (x, "÷", Number(root), "×", *factor)),
+            Step("mean(x²)", mean_square, (" ÷ ", Number(width.size)), squares),
+            Step("√", root, ("√(", Number(mean_square), " + ", Number(self.epsilon), ")")),
+            Step("x̂", x.value / root * (gain.value + self.offset), (x, " ÷ ", Number(root), " × ", *factor)),
         )
 
 
@@ -109,13 +109,13 @@ class LayerNorm(Norm):
         root = math.sqrt(variance + self.epsilon)
         x, gain = Reference.to(inputs[0], *cell), Reference.to(inputs[1], *gain_part)
         value = (x.value - mean) / root * gain.value
-        pieces: tuple[Piece, ...] = ("(", x, "−", Number(mean), ") ÷", Number(root), "×", gain)
+        pieces: tuple[Piece, ...] = ("(", x, " − ", Number(mean), ") ÷ ", Number(root), " × ", gain)
         if len(inputs) == 3:
             shift = Reference.to(inputs[2], *gain_part)
-            value, pieces = value + shift.value, (*pieces, "+", shift)
+            value, pieces = value + shift.value, (*pieces, " + ", shift)
         return (
-            Step("mean(x)", mean, ("÷", Number(width.size)), total),
-            Step("var(x)", variance, ("÷", Number(width.size)), squares),
-            Step("√", root, ("√(", Number(variance), "+", Number(self.epsilon), ")")),
+            Step("mean(x)", mean, (" ÷ ", Number(width.size)), total),
+            Step("var(x)", variance, (" ÷ ", Number(width.size)), squares),
+            Step("√", root, ("√(", Number(variance), " + ", Number(self.epsilon), ")")),
             Step("x̂", value, pieces),
         )

@@ -1,7 +1,7 @@
 """Element-wise work block by block: a block stays in the processor's cache, and blocks run on several threads.
 
-NumPy lets go of the interpreter lock inside its loops, so threads really work at the same time. Each row's arithmetic is
-the same however rows are shared out, so results do not depend on the number of threads.
+NumPy lets go of the interpreter lock inside its loops, so threads really work at the same time. Each row's arithmetic
+is the same however rows are shared out, so results do not depend on the number of threads.
 """
 
 from __future__ import annotations

@@ -66,9 +66,17 @@ class Rope(Op):
         # The forward takes the cosine of a float32 angle in float32; so does a reader who checks it.
         cos, sin = math.cos(angle.value), math.sin(angle.value)
         turned = (
-            Step("x·cos θ − y·sin θ", x.value * cos - y.value * sin, (x, "×", Number(cos), "−", y, "×", Number(sin)))
+            Step(
+                "x·cos θ − y·sin θ",
+                x.value * cos - y.value * sin,
+                (x, " × ", Number(cos), " − ", y, " × ", Number(sin)),
+            )
             if k < half
-            else Step("y·cos θ + x·sin θ", y.value * cos + x.value * sin, (y, "×", Number(cos), "+", x, "×", Number(sin)))
+            else Step(
+                "y·cos θ + x·sin θ",
+                y.value * cos + x.value * sin,
+                (y, " × ", Number(cos), " + ", x, " × ", Number(sin)),
+            )
         )
         return (
             Step("cos θ", cos, ("cos(", angle, ")")),

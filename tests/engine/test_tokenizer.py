@@ -15,7 +15,8 @@ import tokenizers
 from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, processors
 
 from engine.errors import FileError, InputError
-from engine.tokenizer import Tokenizer, _byte_of_character, _panics_unseen
+from engine.spelling import byte_of_character
+from engine.tokenizer import Tokenizer, _panics_unseen
 
 SAMPLE = Path(__file__).parents[2] / "samples" / "models" / "tiny-gpt"
 STORIES = Path(__file__).parents[3] / "shared" / "models" / "stories260K"
@@ -149,10 +150,6 @@ def test_entries_by_themselves(sample: Tokenizer) -> None:
     seven = sample.token(237)
     assert (seven.id, seven.piece, seven.label, seven.span, seven.special) == (237, "<0xE9>", "⟨e9⟩", None, False)
     assert sample.token(1).special
-    assert sample.text_of(237) is None
-    assert sample.text_of(14) == "\n"
-    assert sample.text_of(sample.encode(" like")[0]) == " like"
-    assert sample.text_of(1) == ""
 
 
 def test_labels_are_a_sequence_over_the_vocabulary(sample: Tokenizer) -> None:
@@ -187,7 +184,7 @@ def test_an_id_outside_the_vocabulary_is_an_input_error(sample: Tokenizer, id: i
         lambda: sample.token(id),
         lambda: sample.decode([5, id]),
         lambda: sample.in_context([id]),
-        lambda: sample.text_of(id),
+        lambda: sample.written([id]),
     ]
     for call in calls:
         with pytest.raises(InputError, match="from 0 to 4095") as caught:
@@ -208,8 +205,8 @@ def test_text_that_is_no_unicode_is_an_input_error(sample: Tokenizer, text: str,
 
 
 def test_the_alphabet_of_bytes_is_the_librarys() -> None:
-    assert {character: byte for byte, character in alphabet_of_bytes().items()} == _byte_of_character()
-    assert set(pre_tokenizers.ByteLevel.alphabet()) == set(_byte_of_character())
+    assert {character: byte for byte, character in alphabet_of_bytes().items()} == byte_of_character()
+    assert set(pre_tokenizers.ByteLevel.alphabet()) == set(byte_of_character())
 
 
 @pytest.mark.parametrize("text", ["我爱你 hello", "naïve café ÿ", "\0\x7f\x80\xad ß", "👩‍👩‍👧", " \n\t", "ĠÃ", "한글ก"])
@@ -236,8 +233,6 @@ def test_tokens_that_share_characters_show_their_shares(tmp_path: Path) -> None:
     assert labels(tokenizer, " x你😀") == ["␣x你⟨1-2/3 e4 bd⟩", "你⟨3/3 a0⟩", "😀⟨1-3/4 f0 9f 98⟩", "😀⟨4/4 80⟩"]
     ids = tokenizer.encode("我爱你")
     assert [tokenizer.token(id).label for id in ids] == ["⟨e6 88⟩", "⟨91 e7 88⟩", "⟨b1⟩你"]
-    assert [tokenizer.text_of(id) for id in ids] == [None, None, None]
-    assert tokenizer.text_of(tokenizer.encode(" x")[0]) == " x"
 
 
 def test_a_special_token_parts_the_bytes_on_its_sides(tmp_path: Path) -> None:
@@ -247,7 +242,7 @@ def test_a_special_token_parts_the_bytes_on_its_sides(tmp_path: Path) -> None:
     tokenizer = saved(tmp_path, library, tokenizer_config={"eos_token": "<|end|>"})
     assert labels(tokenizer, "é<|end|>xéé") == ["é⟨1/2 c3⟩", "é⟨2/2 a9⟩", "<|end|>", "x", "éé"]
     added = tokenizer.tokenize("xéé")[1]
-    assert (added.piece, added.special, tokenizer.text_of(added.id)) == ("éé", False, "éé")
+    assert (added.piece, added.special) == ("éé", False)
     end = tokenizer.eos
     assert end is not None
     lead, tail = tokenizer.encode("é")
@@ -278,7 +273,6 @@ def test_word_pieces_keep_their_marks(tmp_path: Path) -> None:
     assert [token.special for token in tokenizer.tokenize(text)] == [True, False, False, False, True, False, True]
     assert (tokenizer.unk, tokenizer.pad, tokenizer.bos) == (0, None, None)
     assert tokenizer.decode(tokenizer.encode("Playing 我.")) == "playing 我."
-    assert [tokenizer.text_of(id) for id in (3, 4, 6, 2)] == [" play", "ing", ".", ""]
 
 
 def test_the_unknown_token_is_known_from_the_model_alone(tmp_path: Path) -> None:
@@ -304,7 +298,6 @@ def test_the_mark_of_sentence_piece_is_a_space(tmp_path: Path) -> None:
     assert labels(tokenizer, "a #爱") == ["␣a", "␣", "#", "爱⟨1/3 e7⟩", "爱⟨2/3 88⟩", "爱⟨3/3 b1⟩"]
     assert spans(tokenizer, "a #爱") == ["a", " ", "#", "爱", "爱", "爱"]
     assert tokenizer.decode(tokenizer.encode("a #爱")) == "a #爱"
-    assert [tokenizer.text_of(id) for id in (2, 3, 1)] == [" a", "a", " "]
 
 
 def test_unknown_text_keeps_its_span(tmp_path: Path) -> None:
@@ -318,7 +311,6 @@ def test_the_mark_is_only_a_space_where_the_tokenizer_makes_it_one(tmp_path: Pat
     library.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     tokenizer = saved(tmp_path, library)
     assert list(tokenizer.labels) == ["▁a", "<0x41>", "Ġb"]
-    assert [tokenizer.text_of(id) for id in range(3)] == [" ▁a", " <0x41>", " Ġb"]
     library.normalizer = normalizers.Sequence([normalizers.NFC(), normalizers.Replace(" ", "▁")])
     assert saved(tmp_path, library).labels[0] == "␣a"
     library.normalizer = normalizers.Replace(Regex(" +"), "▁")
@@ -374,7 +366,6 @@ def test_ids_that_no_token_has_are_named_by_number(tmp_path: Path) -> None:
     library = tokenizers.Tokenizer(models.WordLevel({"a": 0, "c": 2}, "a"))
     tokenizer = saved(tmp_path, library)
     assert list(tokenizer.labels) == ["a", "⟨#1⟩", "c"]
-    assert tokenizer.text_of(1) == ""
     assert [token.label for token in tokenizer.in_context([0, 1])] == ["a", "⟨#1⟩"]
 
 
@@ -492,3 +483,21 @@ def test_a_missing_or_empty_tokenizer(tmp_path: Path) -> None:
     with pytest.raises(FileError) as caught:
         Tokenizer.from_folder(tmp_path)
     assert caught.value.key == "file-too-long"
+
+
+def test_written_text_encodes_to_the_same_ids(tmp_path: Path, sample: Tokenizer) -> None:
+    assert sample.written([1381, 1983, 507, 2]) == "我爱你<eos>"
+    assert sample.encode("我爱你<eos>") == [1381, 1983, 507, 2]
+    library = byte_level()
+    library.add_special_tokens(["<s>", "</s>"])
+    first, last = (library.token_to_id(name) for name in ("<s>", "</s>"))
+    library.post_processor = processors.TemplateProcessing(
+        single="<s> $A </s>", special_tokens=[("<s>", first), ("</s>", last)]
+    )
+    framed = saved(tmp_path, library)
+    ids = framed.encode("我 b")
+    assert first is not None
+    assert (ids[0], ids[-1]) == (first, last)
+    assert framed.written(ids) == "我 b"
+    # What a model wrote has no end yet, and a token of that name inside is part of the text.
+    assert framed.written([*ids[:-1], first]) == "我 b<s>"

@@ -14,9 +14,7 @@ from tui.language import Language
 from tui.report.selection import Selection
 
 
-def write(
-    model: Model, trace: Trace, chosen: Selection, kind: str, output: Path | None, say: Language
-) -> None:
+def write(model: Model, trace: Trace, chosen: Selection, kind: str, output: Path | None, say: Language) -> None:
     """Write a report of one ``kind`` (text, json, csv, npz) to a file, or to standard output.
 
     A file appears whole or not at all: what stood there before is lost only when the new one is complete.

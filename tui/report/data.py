@@ -21,7 +21,8 @@ LABELLED = 1024
 
 
 def write_json(out: TextIO, model: Model, trace: Trace, chosen: Selection) -> None:
-    """One object: ``model``, ``texts``, ``tokens`` and ``stages``; −∞ stands as ``-Infinity``, as Python's json reads it.
+    """One object: ``model``, ``texts``, ``tokens`` and ``stages``; −∞ stands as ``-Infinity``, as Python's json reads
+    it.
 
     Written stage by stage, so that no more than one is held as Python numbers.
     """

@@ -24,9 +24,7 @@ MOST_ROWS = 12
 LABEL_WIDTH = 10
 
 
-def write(
-    out: TextIO, model: Model, trace: Trace, chosen: Selection, say: Language, width: int | None
-) -> None:
+def write(out: TextIO, model: Model, trace: Trace, chosen: Selection, say: Language, width: int | None) -> None:
     """Every chosen stage in order. Long rows and columns are cut in the middle, and it is said how much is left out."""
     columns = width or shutil.get_terminal_size((PIPE_WIDTH, 24)).columns
     out.write(f"llm-explore · {model.name}\n")
@@ -77,7 +75,9 @@ def _table(
         if i is None:
             yield " " * (LABEL_WIDTH + 1) + "⋮"
             continue
-        numbers = "".join(align("⋯" if j is None else format_.text(float(table[i, j])), cell, "right") for j in shown_columns)
+        numbers = "".join(
+            align("⋯" if j is None else format_.text(float(table[i, j])), cell, "right") for j in shown_columns
+        )
         yield "  " + align(rows.label(i, text), LABEL_WIDTH, "left") + numbers
     if len(shown_columns) < table.shape[1] or table.shape[0] > MOST_ROWS:
         yield "  " + say("report.cut", rows=table.shape[0], columns=table.shape[1])

@@ -37,7 +37,7 @@ AT_ONCE = 50_000_000
 UNASKED = 2_000_000_000
 
 
-class Stopped(Exception):
+class StoppedError(Exception):
     """The reader has gone on to something else."""
 
 
@@ -46,7 +46,7 @@ class Explorer(Screen[None]):
 
     CSS_PATH = "explorer.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [action.binding() for action in ACTIONS]
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-normal"), (150, "-wide")]
+    HORIZONTAL_BREAKPOINTS: ClassVar[list[tuple[int, str]] | None] = [(0, "-narrow"), (100, "-normal"), (150, "-wide")]
     AUTO_FOCUS = ""
 
     top = getters.query_one(TopBar)
@@ -156,12 +156,12 @@ class Explorer(Screen[None]):
 
         def progress(done: int, count: int) -> None:
             if worker.is_cancelled:
-                raise Stopped
+                raise StoppedError
             self.post_message(self.Advanced(operand, done, count))
 
         try:
             self.session.trace.compute(wanted, progress)
-        except Stopped:
+        except StoppedError:
             return
         self.post_message(self.Computed(operand))
 
@@ -174,11 +174,11 @@ class Explorer(Screen[None]):
 
         def progress(done: int, count: int) -> None:
             if worker.is_cancelled:
-                raise Stopped
+                raise StoppedError
 
         try:
             trace.compute([trace["probabilities"]], progress)
-        except Stopped:
+        except StoppedError:
             return
         self.post_message(self.Predicted(trace, text, predictions(trace, text, count=3)))
 

@@ -29,7 +29,7 @@ class Help(ModalScreen[None]):
     DEFAULT_CSS = """
     Help { background: $background; }
     Help > VerticalScroll { width: 100%; height: 1fr; padding: 1 2; scrollbar-size-vertical: 1; }
-    Help > .close { height: 1; padding: 0 2; color: $text-muted; }
+    Help > .close { height: 1; padding: 0 2; color: $quiet; }
     Help Static { width: 100%; text-wrap: nowrap; }
     """
 
@@ -63,5 +63,5 @@ class Help(ModalScreen[None]):
                 for action in actions
             ]
             lines += [Content("").join(entries[at : at + columns]) for at in range(0, len(entries), columns)]
-        lines += [Content(""), *(Content.styled(line, "$text-muted") for line in wrap(say("help.mouse"), width))]
+        lines += [Content(""), *(Content.styled(line, "$quiet") for line in wrap(say("help.mouse"), width))]
         return Content("\n").join(lines)

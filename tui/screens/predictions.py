@@ -7,15 +7,14 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
-from textual.events import Click
 from textual.reactive import var
 from textual.screen import ModalScreen
-from textual.style import Style
 from textual.widgets import Static
 
-from engine.generation import Prediction, last_position, predictions
+from engine.generation import Prediction, predictions
 from tui.language import Language
 from tui.session import Session
+from tui.widgets.clickable import ClickableText, clickable
 from tui.widgets.numbers import align
 
 LABEL_WIDTH = 14
@@ -36,7 +35,7 @@ class Predictions(ModalScreen[int | None]):
     DEFAULT_CSS = """
     Predictions { background: $background; }
     Predictions > Static { width: 100%; height: 1fr; padding: 1 2; text-wrap: nowrap; }
-    Predictions > .hint { height: 1; padding: 0 2; color: $text-muted; }
+    Predictions > .hint { height: 1; padding: 0 2; color: $quiet; }
     """
 
     chosen: var[int] = var(0, init=False)
@@ -47,10 +46,10 @@ class Predictions(ModalScreen[int | None]):
         self._session = session
         self._say = say
         self._guesses: list[Prediction] = []
-        self.set_reactive(Predictions.at, last_position(session.trace, session.text))
+        self.set_reactive(Predictions.at, session.trace.ends[session.text])
 
     def compose(self) -> ComposeResult:
-        yield Static(id="bars")
+        yield ClickableText(id="bars")
         yield Static(Content(self._say("predictions.hint")), classes="hint")
 
     def on_resize(self) -> None:
@@ -67,7 +66,7 @@ class Predictions(ModalScreen[int | None]):
         self.chosen = max(0, min(self.chosen + count, len(self._guesses) - 1))
 
     def action_position(self, count: int) -> None:
-        last = last_position(self._session.trace, self._session.text)
+        last = self._session.trace.ends[self._session.text]
         self.at = max(0, min(self.at + count, last))
 
     def action_pick(self, number: int) -> None:
@@ -81,9 +80,6 @@ class Predictions(ModalScreen[int | None]):
 
     def action_leave(self) -> None:
         self.dismiss(None)
-
-    def on_click(self, event: Click) -> None:
-        event.stop()
 
     def _write(self) -> None:
         session, say = self._session, self._say
@@ -99,21 +95,23 @@ class Predictions(ModalScreen[int | None]):
         room = width - LABEL_WIDTH - 10
         for number, guess in enumerate(self._guesses):
             here = number == self.chosen
-            click = Style.from_meta({"@click": f"screen.pick({number})"})
             lines.append(
-                Content.assemble(
-                    ("▸ " if here else "  ", "bold $accent"),
-                    (align(guess.label, LABEL_WIDTH, "left"), "bold $accent" if here else ""),
-                    (f"{guess.probability:7.4f} ", ""),
-                    (_bar(guess.probability, room), "$accent" if here else "$secondary"),
-                ).stylize(click)
+                clickable(
+                    Content.assemble(
+                        ("▸ " if here else "  ", "bold $accent"),
+                        (align(guess.label, LABEL_WIDTH, "left"), "bold $accent" if here else ""),
+                        (f"{guess.probability:7.4f} ", ""),
+                        (_bar(guess.probability, room), "$accent" if here else "$secondary"),
+                    ),
+                    f"screen.pick({number})",
+                )
             )
         rest = 1.0 - sum(guess.probability for guess in self._guesses)
         lines.append(
             Content.assemble(
                 "  ",
-                (align(say("predictions.rest", count=count - len(self._guesses)), LABEL_WIDTH, "left"), "$text-muted"),
-                (f"{max(rest, 0.0):7.4f} ", "$text-muted"),
+                (align(say("predictions.rest", count=count - len(self._guesses)), LABEL_WIDTH, "left"), "$quiet"),
+                (f"{max(rest, 0.0):7.4f} ", "$quiet"),
                 (_bar(max(rest, 0.0), room), "$panel"),
             )
         )

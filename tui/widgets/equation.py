@@ -13,6 +13,8 @@ from textual.reactive import var
 from textual.widgets import Static
 
 from engine.operand import Cell, Operand
+from engine.ops import Tokenize
+from engine.text import visible
 from engine.trace import Stage
 from tui.grids import OperandGrid
 from tui.language import Language
@@ -20,6 +22,7 @@ from tui.layout import Plan, Wish, Zoom, arrange
 from tui.session import Session
 from tui.widgets.legend import Legend
 from tui.widgets.matrix import MatrixView
+from tui.widgets.numbers import cut
 
 MOST_OPERANDS = 3
 TITLE_AND_HEADER = 2
@@ -53,7 +56,8 @@ class Pane(Vertical):
             view.marked_cells = frozenset()
         view.mode, view.cell_width = plan.mode, plan.cell_width
         view.grid = grid
-        self.styles.width = plan.width
+        if self.id != "result":
+            self.styles.width = plan.width
         view.styles.width = plan.width
         self.query_one(".title", Static).update(title)
         scale = self.query_one(Legend)
@@ -67,8 +71,9 @@ class Equation(Horizontal):
 
     DEFAULT_CSS = """
     Equation { height: 1fr; overflow: hidden; }
-    Equation > .sign { width: auto; height: 100%; padding: 2 1 0 1; color: $text-muted; text-wrap: nowrap; }
-    Equation > #waiting { width: 100%; padding: 2 2; color: $text-muted; }
+    Equation > .sign { width: auto; height: 100%; padding: 2 1 0 1; color: $quiet; text-wrap: nowrap; }
+    Equation > #result { width: 1fr; }
+    Equation > #waiting { width: 100%; padding: 2 2; color: $quiet; }
     """
 
     zoom: var[Zoom] = var("auto", init=False)
@@ -114,7 +119,9 @@ class Equation(Horizontal):
         grids = self._grids()
         signs = self._signs(stage)
         room = self.size.width - sum(cell_len(sign) + 2 for sign in signs if sign) - 1
-        plans = arrange(room, [self._wish(pane, grid) for pane, grid in zip(self._panes(), grids, strict=False)], self.zoom)
+        plans = arrange(
+            room, [self._wish(pane, grid) for pane, grid in zip(self._panes(), grids, strict=False)], self.zoom
+        )
         for number in range(MOST_OPERANDS):
             used = number < len(grids) - 1
             self._pane(number).display = used
@@ -208,6 +215,8 @@ class Equation(Horizontal):
         if stage is None:
             return [""]
         signs = list(stage.op.signs(stage.inputs))
+        if isinstance(stage.op, Tokenize):
+            signs = [f"tokenizer( “{cut(visible(self._session.texts[self._session.text]), 24)}” )"]
         signs[-1] = f"{signs[-1]} ="
         return signs
 
@@ -228,8 +237,10 @@ class Equation(Horizontal):
         axes = [axis for axis in (grid.row_axis, grid.column_axis) if axis is not None]
         symbols, sizes = "×".join(axis.symbol for axis in axes), "×".join(str(axis.size) for axis in axes)
         name = f"{operand.symbol}ᵀ" if grid.turned else operand.symbol
-        head = next((p for axis, p in zip(operand.axes, grid.leading, strict=True) if axis.symbol.startswith("H")), None)
-        parts = [(name, "bold $accent" if grid is not None else ""), (f"  {symbols} {sizes}", "$text-muted")]
+        head = next(
+            (p for axis, p in zip(operand.axes, grid.leading, strict=True) if axis.symbol.startswith("H")), None
+        )
+        parts = [(name, "bold $accent" if grid is not None else ""), (f"  {symbols} {sizes}", "$quiet")]
         if head is not None and len(operand.axes) == 4:
-            parts.insert(1, (f"  {self._say('pane.head', head=head)}", "$text-muted"))
+            parts.insert(1, (f"  {self._say('pane.head', head=head)}", "$quiet"))
         return Content.assemble(*parts)

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from textual.content import Content
-from textual.style import Style
-from textual.widgets import Static
 
 from tui.actions import FOOTER
 from tui.language import Language
+from tui.widgets.clickable import ClickableText, clickable
 
 
-class KeyBar(Static):
+class KeyBar(ClickableText):
     """The footer."""
 
     DEFAULT_CSS = """
-    KeyBar { height: 1; width: 100%; padding: 0 1; text-wrap: nowrap; text-overflow: ellipsis; }
+    KeyBar { height: 1; width: 100%; padding: 0 1; text-overflow: ellipsis; }
     """
 
     def __init__(self, say: Language) -> None:
@@ -33,8 +32,6 @@ class KeyBar(Static):
             return
         parts = []
         for keys, name, call in FOOTER:
-            click = Style.from_meta({"@click": f"screen.{call}"})
-            parts.append(
-                Content.assemble((keys, "bold $accent"), " ", (self._say(f"short.{name}"), "$text-muted")).stylize(click)
-            )
+            shown = Content.assemble((keys, "bold $accent"), " ", (self._say(f"short.{name}"), "$quiet"))
+            parts.append(clickable(shown, f"screen.{call}"))
         self.update(Content("   ").join(parts))

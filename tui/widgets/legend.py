@@ -31,6 +31,7 @@ class Legend(Widget):
     low: reactive[float | None] = reactive[float | None](None, layout=True)
     high: reactive[float | None] = reactive[float | None](None, layout=True)
     masked = reactive("", layout=True)
+    cells = reactive(8, layout=True)
     glyphs = reactive(UNICODE, layout=True)
 
     def render(self) -> Content:
@@ -41,6 +42,7 @@ class Legend(Widget):
             low=self.low,
             high=self.high,
             masked=self.masked,
+            cells=self.cells,
             glyphs=self.glyphs,
         )
 

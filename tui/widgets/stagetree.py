@@ -22,8 +22,6 @@ class StageTree(Tree[Stage]):
     StageTree { width: 34; height: 100%; padding: 0 0 0 1; scrollbar-size-vertical: 1; background: $background; }
     """
 
-    BINDINGS = ()
-
     def __init__(self, say: Language) -> None:
         super().__init__("")
         self._say = say
@@ -55,7 +53,8 @@ class StageTree(Tree[Stage]):
                 group.expand()
             elif group.is_expanded:
                 group.collapse()
-        self.move_cursor(node)
+        # A node has no line before its group has been laid out.
+        self.call_after_refresh(self.move_cursor, node)
 
     def render_label(self, node: TreeNode[Stage], base_style: Style, style: Style) -> Text:
         """A group by its name; a stage by its name and, at the right, its shape."""

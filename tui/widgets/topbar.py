@@ -6,16 +6,15 @@ from collections.abc import Sequence
 
 from rich.cells import cell_len
 from textual.content import Content
-from textual.style import Style
-from textual.widgets import Static
 
 from engine.tokenizer import Token
 from tui.language import Language
 from tui.session import Session
+from tui.widgets.clickable import ClickableText, clickable
 from tui.widgets.numbers import align
 
 
-class TopBar(Static):
+class TopBar(ClickableText):
     """Three lines: where one is; the tokens, the query and key marked; their ids."""
 
     DEFAULT_CSS = """
@@ -47,20 +46,20 @@ class TopBar(Static):
             parts.append(say("top.head", head=session.head, last=session.heads - 1))
         if len(session.texts) > 1:
             parts.append(say("top.text", text=session.text, last=len(session.texts) - 1))
-        position = self._progress or say(
-            "top.position", position=session.position + 1, count=len(session.trace)
-        )
+        position = self._progress or say("top.position", position=session.position + 1, count=len(session.trace))
         shape = session.operand.shape_text
         name = session.operand.name.split(".")[-1] if session.stage is not None else session.operand.name
-        left = Content.assemble((parts[0], "bold"), ("  " + " · ".join(parts[1:]) if parts[1:] else "", "$text-muted"))
+        left = Content.assemble((parts[0], "bold"), ("  " + " · ".join(parts[1:]) if parts[1:] else "", "$quiet"))
         middle = Content.assemble((name, "bold $accent"), (f"   {shape}", ""))
-        right = Content.styled(position, "$text-muted")
+        right = Content.styled(position, "$quiet")
         free = width - left.cell_length - middle.cell_length - right.cell_length
         if free >= 6:
             gap = max(3, min(free - 3, width // 2 - left.cell_length - middle.cell_length // 2))
             return Content.assemble(left, " " * gap, middle, " " * (free - gap), right)
         short = Content.assemble(middle, " " * 2, right)
-        return left.truncate(max(0, width - short.cell_length - 2)) + "  " + short if free > -20 else short.truncate(width)
+        return (
+            left.truncate(max(0, width - short.cell_length - 2)) + "  " + short if free > -20 else short.truncate(width)
+        )
 
     def _tokens(self, width: int) -> list[Content]:
         session = self._session
@@ -73,10 +72,12 @@ class TopBar(Static):
             token = tokens[number]
             cells = _cells(token)
             # One accent: the query stands on it, the key is written in it.
-            style = "bold $background on $accent" if number == query else "bold underline $accent" if number == key else ""
-            click = Style.from_meta({"@click": f"screen.query({number})"})
-            names.append(Content.styled(align(token.label, cells, "centre"), style).stylize(click) + " ")
-            ids.append(Content.styled(align(str(token.id), cells, "centre"), "$text-muted") + " ")
+            style = (
+                "bold $background on $accent" if number == query else "bold underline $accent" if number == key else ""
+            )
+            name = Content.styled(align(token.label, cells, "centre"), style)
+            names.append(clickable(name, f"screen.query({number})") + " ")
+            ids.append(Content.styled(align(str(token.id), cells, "centre"), "$quiet") + " ")
         first = Content("").join(names)
         if about.cell_length < width // 2:
             first = first + " " * max(2, width - first.cell_length - about.cell_length) + about
@@ -86,11 +87,11 @@ class TopBar(Static):
         session, say = self._session, self._say
         tokens = session.trace.tokens[session.text]
         if key is None:
-            return Content.assemble((f"{say('top.token')} ", "$text-muted"), (tokens[query].label, "$accent"))
+            return Content.assemble((f"{say('top.token')} ", "$quiet"), (tokens[query].label, "$accent"))
         return Content.assemble(
-            (f"{say('top.query')} ", "$text-muted"),
+            (f"{say('top.query')} ", "$quiet"),
             (tokens[query].label, "$accent"),
-            (f" → {say('top.key')} ", "$text-muted"),
+            (f" → {say('top.key')} ", "$quiet"),
             (tokens[key].label, "$accent"),
         )
 

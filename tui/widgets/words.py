@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from rich.cells import cell_len
 from textual.content import Content
-from textual.style import Style
 from textual.widgets import Static
 
 from engine.derivation import Derivation, Reference
@@ -14,10 +13,11 @@ from tui import arithmetic
 from tui.explanations import explained
 from tui.language import Language
 from tui.session import Session
+from tui.widgets.clickable import ClickableText, clickable
 from tui.widgets.numbers import cut
 from tui.wrapping import wrap
 
-ROLES = {"plain": "", "name": "$text-muted", "reference": "", "value": "bold $accent", "quiet": "$text-muted"}
+ROLES = {"plain": "", "name": "$quiet", "reference": "", "value": "bold $accent", "quiet": "$quiet"}
 
 
 class Explanation(Static):
@@ -45,14 +45,16 @@ class Explanation(Static):
             first += [Content.styled(line, "$accent") for line in wrap(formula, width)]
         said = wrap(explained(operand, say, "explain", session), width)
         look = wrap(explained(operand, say, "look", session), width)
-        lines = [*first, *map(Content, said), *(Content.styled(line, "$text-muted") for line in look)]
+        if self._session.position == 0 and isinstance(operand, Stage):
+            first = [*(Content.styled(line, "bold $accent") for line in wrap(say("welcome.start"), width)), *first]
+        lines = [*first, *map(Content, said), *(Content.styled(line, "$quiet") for line in look)]
         self.update(Content("\n").join(lines))
 
     def on_resize(self) -> None:
         self.update_words()
 
 
-class ThisNumber(Static):
+class ThisNumber(ClickableText):
     """The arithmetic of the cell looked at. One number in it is chosen; enter follows it to where it stands."""
 
     DEFAULT_CSS = """
@@ -93,7 +95,7 @@ class ThisNumber(Static):
         """The arithmetic as text, for the clipboard."""
         if self._derivation is None:
             operand = self._session.operand
-            place = arithmetic.place_text(operand, self._session.cell, self._session.text)
+            place = arithmetic.place_text(operand, self._session.cell, self._session.text, self._say)
             return f"{place} = {arithmetic.number_text(operand.number(self._session.cell))}"
         return "\n".join(arithmetic.plain(self._derivation, self._session.text, 160, self._say))
 
@@ -105,8 +107,11 @@ class ThisNumber(Static):
         return [part.reference for line in self._lines for part in line if part.reference is not None]
 
     def _default(self) -> int:
-        """Where enter goes at first: to the first number of the last step that has one from elsewhere."""
+        """Where enter goes at first: to the same cell one stage earlier, else to the last step's first number."""
         count, last = 0, 0
+        same = [found.cell == self._session.cell for found in self._references()]
+        if True in same:
+            return same.index(True)
         for line in self._lines:
             own = sum(part.reference is not None for part in line)
             if own:
@@ -117,10 +122,10 @@ class ThisNumber(Static):
     def _write(self) -> None:
         width = max(20, self.size.width - 2)
         session, say, found = self._session, self._say, self._derivation
-        place = arithmetic.place_text(session.operand, session.cell, session.text)
+        place = arithmetic.place_text(session.operand, session.cell, session.text, say)
         value = session.operand.number(session.cell)
         head = Content.assemble(
-            (say("number.title"), "$text-muted"),
+            (say("number.title"), "$quiet"),
             f"  {place} = ",
             (arithmetic.number_text(value), "bold $accent"),
         )
@@ -130,14 +135,13 @@ class ThisNumber(Static):
         number = 0
         chosen = self._default() if self._chosen is None else self._chosen
         for line in self._lines:
-            parts: list[tuple[str, str | Style] | Content] = [("  ", "")]
+            parts: list[tuple[str, str] | Content] = [("  ", "")]
             for part in line:
                 if part.reference is None:
                     parts.append((part.text, ROLES[part.role]))
                     continue
-                style = "underline $accent" if number == chosen else "underline $text-muted"
-                click = Style.from_meta({"@click": f"screen.follow({number})"})
-                parts.append(Content.styled(part.text, style).stylize(click))
+                style = "underline $accent" if number == chosen else "underline $quiet"
+                parts.append(clickable(Content.styled(part.text, style), f"screen.follow({number})"))
                 number += 1
             lines.append(Content.assemble(*parts))
         if found is None:
@@ -148,11 +152,11 @@ class ThisNumber(Static):
         target = self.reference()
         if target is None:
             return Content("")
-        place = arithmetic.place_text(target.operand, target.cell, self._session.text)
+        place = arithmetic.place_text(target.operand, target.cell, self._session.text, self._say)
         text = self._say("number.follow", place=place)
         more = f"   {self._say('number.choose')}" if len(self._references()) > 1 else ""
         shown = text + more if cell_len(text + more) <= room else text
-        return Content.styled(cut(shown, max(0, room)), "$text-muted")
+        return Content.styled(cut(shown, max(0, room)), "$quiet")
 
     def _origin(self, width: int) -> list[str]:
         operand = self._session.operand
