@@ -61,11 +61,11 @@ def place_text(operand: Operand, cell: Cell, text: int, say: Language) -> str:
     return f"{operand.symbol}[{', '.join(labels)}]"
 
 
-def lines(derivation: Derivation, text: int, width: int, say: Language) -> list[Line]:
-    """The arithmetic, a line a step, in as many terms as fit the width; last what rounding leaves, if anything."""
-    result = [_step_line(step, width, say) for step in derivation.steps]
-    if result and result[0] and len(derivation.steps) == 1 and not result[0][1:]:
-        return result
+def lines(derivation: Derivation, text: int, width: int, rows: int, say: Language) -> list[Line]:
+    """The arithmetic, a line a step and up to ``rows`` lines of terms a sum; last what rounding leaves, if anything."""
+    result: list[Line] = []
+    for step in derivation.steps:
+        result += _sum_lines(step, text, width, rows, say) if step.sum is not None else [_step_line(step)]
     if derivation.gap:
         sign, size = signed(derivation.gap)
         result.append([Part(say("number.gap", gap=f"{sign if sign == '−' else ''}{size}"), "quiet")])
@@ -75,63 +75,68 @@ def lines(derivation: Derivation, text: int, width: int, say: Language) -> list[
 def plain(derivation: Derivation, text: int, width: int, say: Language) -> list[str]:
     """The arithmetic as text: the cell, then its lines."""
     head = f"{place_text(derivation.operand, derivation.cell, text, say)} = {number_text(derivation.value)}"
-    body = ["".join(part.text for part in line) for line in lines(derivation, text, width, say)]
+    body = ["".join(part.text for part in line) for line in lines(derivation, text, width, 1000, say)]
     return [head, *(f"  {line}" for line in body)]
 
 
-def _step_line(step: Step, width: int, say: Language) -> Line:
-    head = [Part(f"{step.name} = ", "name")]
-    tail = [*_pieces(step.pieces), Part(" = "), Part(number_text(step.value), "value")]
-    if step.sum is None:
-        # A number that is simply another number needs no second equals sign.
-        alone = len(step.pieces) == 1 and isinstance(step.pieces[0], Reference)
-        return [*head, *(_pieces(step.pieces) if alone else tail)]
-    body = _summands(step, width - _width(head) - _width(tail), say)
-    if step.pieces:
-        body = [Part("("), *body, Part(")")]
-    return [*head, *body, *tail]
+def _step_line(step: Step) -> Line:
+    pieces = list(_pieces(step.pieces))
+    # A number that is simply another number needs no second equals sign.
+    if len(step.pieces) == 1 and isinstance(step.pieces[0], Reference):
+        return [Part(f"{step.name} = ", "name"), *pieces]
+    return [Part(f"{step.name} = ", "name"), *pieces, Part(" = "), Part(number_text(step.value), "value")]
 
 
-def _summands(step: Step, width: int, say: Language) -> Line:
-    """The largest terms, as many as fit with what is said of the rest."""
+def _sum_lines(step: Step, text: int, width: int, rows: int, say: Language) -> list[Line]:
+    """A sum as a table of its largest terms, each with its numbers and what they come to; then the rest and the total."""
     total = step.sum
     assert total is not None
-    count = len(total.values)
-    rest_width = cell_len(say("number.rest", count=count)) + 12
-    shown: Line = []
-    taken = 0
-    # No line holds more terms than it has cells.
-    for number, term in enumerate(total.largest(max(1, width // 4))):
-        parts = list(_term(term, total, first=number == 0))
-        room = width - (rest_width if number + 1 < count else 0)
-        if shown and _width(shown) + _width(parts) > room:
-            break
-        shown += parts
-        taken = number + 1
-    left, value = total.rest(taken)
+    head = f"{step.name} = "
+    indent = cell_len(head)
+    end: Line = [*_pieces(step.pieces), Part(" = "), Part(number_text(step.value), "value")]
+    axis = next((axis for axis in total.along.axes if axis.symbol == total.axis), None)
+    # No line has room for more than a term in eight cells.
+    terms = total.largest(max(1, rows * (width // 8)))
+    entries = [_entry(term, total, "" if axis is None else axis.label(term.position, text)) for term in terms]
+    pitch = max(map(_width, entries)) + 3
+    columns = max(1, (width - indent) // pitch)
+    left, rest = total.rest(0)
+    shown = entries
+    if len(total.values) > rows * columns:
+        # One place is for the rest.
+        shown = entries[: max(1, rows * columns - 1)]
+    left, rest = total.rest(len(shown))
     if left:
-        sign, size = signed(value)
-        shown.append(Part(f" {sign} ({say('number.rest', count=left)} {size})", "quiet"))
-    return shown
+        shown = [*shown, [Part(f"{say('number.rest', count=left)} = {number_text(rest)}", "quiet")]]
+    result: list[Line] = []
+    for at in range(0, len(shown), columns):
+        line: Line = [Part(head, "name") if at == 0 else Part(" " * indent)]
+        for place, entry in enumerate(shown[at : at + columns]):
+            line += [Part(" " * max(2, pitch - _width(shown[at + place - 1])))] if place else []
+            line += entry
+        result.append(line)
+    if _width(result[-1]) + 1 + _width(end) <= width:
+        result[-1] += [Part(" "), *end]
+        return result
+    return [*result, [Part(" " * max(0, indent - 3)), *end]]
 
 
-def _term(term: Term, total: Sum, *, first: bool) -> Iterator[Part]:
-    """One summand with its sign: a product's sign stands before it, so that no × meets a minus."""
-    wrapped = bool(total.before or total.after)
-    negative = not wrapped and term.value < 0
-    yield Part(("−" if negative else "") if first else (" − " if negative else " + "))
-    if wrapped:
-        yield from _pieces(total.before)
-        yield _number(term.factors[0])
-        yield from _pieces(total.after)
-        return
+def _entry(term: Term, total: Sum, label: str) -> Line:
+    """A term: where along the axis it is, the numbers, and what they come to."""
+    place = Part(f"{label or term.position}: ", "quiet")
     if total.shown == "value":
-        yield Part(number_text(abs(term.value)), "reference", term.factors[0])
-        return
-    for number, factor in enumerate(term.factors):
-        if number:
-            yield Part("×")
-        yield Part(number_text(abs(factor.value)), "reference", factor)
+        return [place, Part(number_text(term.value), "reference", term.factors[0])]
+    parts: Line = [place]
+    if total.before or total.after:
+        parts += [*_pieces(total.before), _number(term.factors[0]), *_pieces(total.after)]
+    elif len(term.factors) == 1:
+        return [place, _number(term.factors[0])]
+    else:
+        for number, factor in enumerate(term.factors):
+            parts += [Part("×")] if number else []
+            bracketed = number and factor.value < 0
+            parts += [Part("("), _number(factor), Part(")")] if bracketed else [_number(factor)]
+    return [*parts, Part(f" = {number_text(term.value)}")]
 
 
 def _pieces(pieces: tuple[Piece, ...]) -> Iterator[Part]:

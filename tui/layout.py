@@ -14,9 +14,9 @@ ZOOMS: tuple[Zoom, ...] = ("auto", "numbers", "heat")
 
 @dataclass(frozen=True)
 class Wish:
-    """What a matrix would take: its width in numbers, painted at two and at one cell a number, and the least of use.
+    """What a matrix would take: its width in numbers, painted wide and narrow (so many cells a number), and the least.
 
-    ``named`` columns are tokens: painted narrow they could not be told apart.
+    ``named`` columns are tokens: where they are too many even for narrow ones, only numbers leave their names legible.
     """
 
     numbers: int
@@ -24,6 +24,8 @@ class Wish:
     narrow: int
     least: int
     named: bool
+    wide_cell: int = 2
+    narrow_cell: int = 1
 
 
 @dataclass(frozen=True)
@@ -38,31 +40,28 @@ class Plan:
 def arrange(width: int, wishes: Sequence[Wish], zoom: Zoom = "auto") -> list[Plan]:
     """A plan for each matrix of an equation, the result last, in ``width`` columns together.
 
-    The first of these that fits is taken: numbers everywhere; numbers in the result; everything painted, wide or
-    narrow. Where nothing fits, all are painted (the result in numbers if its columns are tokens) and share the width.
+    The first of these that fits is taken: numbers everywhere; numbers in the result; everything painted, wide or narrow.
+    Where nothing fits, all share the width, painted narrow, but those whose columns are tokens in numbers.
     """
-    operands, result = wishes[:-1], wishes[-1]
-    numbers = [Plan("numbers", 2, wish.numbers) for wish in wishes]
-    wide = [Plan("heat", 2, wish.wide) for wish in wishes]
-    narrow = [_painted(wish) for wish in wishes]
-    last = Plan("numbers", 2, result.numbers)
+    numbers = [Plan("numbers", wish.wide_cell, wish.numbers) for wish in wishes]
+    wide = [Plan("heat", wish.wide_cell, wish.wide) for wish in wishes]
+    narrow = [Plan("heat", wish.narrow_cell, wish.narrow) for wish in wishes]
     options = {
-        "auto": [numbers, [*wide[:-1], last], [*narrow[:-1], last], wide, narrow],
+        "auto": [numbers, [*wide[:-1], numbers[-1]], [*narrow[:-1], numbers[-1]], wide, narrow],
         "numbers": [numbers],
         "heat": [wide, narrow],
     }[zoom]
     for option in options:
         if sum(plan.width for plan in option) <= width:
             return option
-    fallback = options[-1]
-    if zoom == "auto" and result.named:
-        fallback = [*narrow[:-1], last]
-    del operands
-    return _shared(width, fallback, wishes)
-
-
-def _painted(wish: Wish) -> Plan:
-    return Plan("heat", 2, wish.wide) if wish.named else Plan("heat", 1, wish.narrow)
+    last = options[-1]
+    if zoom == "auto":
+        share = width // len(wishes)
+        last = [
+            written if wish.named and painted.width > share else painted
+            for wish, written, painted in zip(wishes, numbers, narrow, strict=True)
+        ]
+    return _shared(width, last, wishes)
 
 
 def _shared(width: int, plans: Sequence[Plan], wishes: Sequence[Wish]) -> list[Plan]:

@@ -205,6 +205,7 @@ class Softmax(Op):
         powers = np.exp(x - peak.value)
         total = Sum(
             operand.axes[-1].symbol,
+            operand,
             powers,
             lambda position: (Reference.to(operand, *row, position),),
             shown="value",

@@ -75,7 +75,7 @@ def products(axis: str, first: Operand, first_part: Index, second: Operand, seco
     def factors(position: int) -> tuple[Reference, ...]:
         return Reference.to(first, *at(first_part, position)), Reference.to(second, *at(second_part, position))
 
-    return Sum(axis, values, factors)
+    return Sum(axis, first, values, factors)
 
 
 def at(part: Index, position: int) -> Cell:

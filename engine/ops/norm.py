@@ -39,8 +39,8 @@ class Norm(Op):
             return (Reference.to(inputs[0], *at(part, position)),)
 
         if mean == 0.0:
-            return Sum(axis, values, factors, after=("²",))
-        return Sum(axis, values, factors, before=("(",), after=(" − ", Number(mean), ")²"))
+            return Sum(axis, inputs[0], values, factors, after=("²",))
+        return Sum(axis, inputs[0], values, factors, before=("(",), after=(" − ", Number(mean), ")²"))
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ class LayerNorm(Norm):
         part, gain_part = self.reads(cell, inputs)[:2]
         width = inputs[0].axes[-1]
         values = inputs[0].part(part).astype(np.float64)
-        total = Sum(width.symbol, values, lambda position: (Reference.to(inputs[0], *at(part, position)),))
+        total = Sum(width.symbol, inputs[0], values, lambda position: (Reference.to(inputs[0], *at(part, position)),))
         mean = total.total / width.size
         squares = self.squares(part, inputs, mean, width.symbol)
         variance = squares.total / width.size

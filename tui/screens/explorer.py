@@ -128,12 +128,24 @@ class Explorer(Screen[None]):
             return
         self._waiting_for = None
         self._settle()
+        self.number.rows = 2 if self.has_class("-narrow") else 12 if self.has_class("-wide") else 4
         self.equation.update()
         self.explanation.update_words()
         self.number.update_number()
         self.top.update_place()
         self.way.update_way()
         self.tree_view.show(session.trace.stages[session.position])
+        self._fit()
+
+    def _fit(self) -> None:
+        """Let the words follow the equation where both fit, else give the equation what the words leave."""
+        beside = self.has_class("-wide")
+        words = 0 if beside else self.explanation.lines + self.number.lines + 2
+        fits = self.equation.lines + 1 + words <= self.query_one("#middle").size.height
+        self.equation.styles.height = self.equation.lines + 1 if fits and not beside else "1fr"
+
+    def on_resize(self) -> None:
+        self.call_after_refresh(self._fit)
 
     def _settle(self) -> None:
         """The first look at a vocabulary is at its most probable token, not at its first."""

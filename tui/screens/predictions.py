@@ -17,7 +17,8 @@ from tui.session import Session
 from tui.widgets.clickable import ClickableText, clickable
 from tui.widgets.numbers import align
 
-LABEL_WIDTH = 14
+LABEL_WIDTH = 24
+WIDEST_BAR = 72
 BLOCKS = " ▏▎▍▌▋▊▉█"
 
 
@@ -92,7 +93,7 @@ class Predictions(ModalScreen[int | None]):
             Content(say("predictions.after", token=token, position=self.at, count=count)),
             Content(""),
         ]
-        room = width - LABEL_WIDTH - 10
+        room = min(WIDEST_BAR, width - LABEL_WIDTH - 10)
         for number, guess in enumerate(self._guesses):
             here = number == self.chosen
             lines.append(

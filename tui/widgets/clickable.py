@@ -20,7 +20,7 @@ class ClickableText(Static):
     """Static text that runs the actions of its `clickable` parts."""
 
     DEFAULT_CSS = """
-    ClickableText { text-wrap: nowrap; pointer: default; }
+    ClickableText { text-wrap: nowrap; text-overflow: ellipsis; pointer: default; }
     """
 
     ALLOW_SELECT = False

@@ -58,7 +58,10 @@ class Drawing:
         self.grid = grid
         self.palette = palette
         self.glyphs = look.glyphs
-        self.numbers = NumberFormat.fitting(grid.kind, grid.limit, look.digits, look.glyphs)
+        # A grid may work these out each time it is asked.
+        self.kind, self.limit = grid.kind, grid.limit
+        self.numbered_rows, self.numbered_columns = grid.numbered_rows, grid.numbered_columns
+        self.numbers = NumberFormat.fitting(self.kind, self.limit, look.digits, look.glyphs)
         self.geometry = Geometry.of(grid, look, self.numbers)
         self._in_numbers = shows_numbers(grid, look)
         self._brackets = palette.depth == "none" or look.glyphs.left_edge == "["
@@ -66,7 +69,7 @@ class Drawing:
     def window(self, rows: slice, columns: slice) -> Window:
         """The values and levels of these rows and columns."""
         values = self.grid.window(rows, columns)
-        levels = self.palette.levels(values, self.grid.kind, self.grid.limit)
+        levels = self.palette.levels(values, self.kind, self.limit)
         return Window(rows.start, columns.start, values, levels)
 
     def row(self, row: int, window: Window, state: RowState) -> list[Segment]:
@@ -99,7 +102,7 @@ class Drawing:
             yield self.glyphs.here, palette.mark
         else:
             yield self.glyphs.more_rows if any(state.more) else " ", palette.quiet
-        style = palette.here if state.here else palette.quiet if self.grid.numbered_rows else palette.label
+        style = palette.here if state.here else palette.quiet if self.numbered_rows else palette.label
         label = cut(visible(self.grid.row_label(row)), width, self.glyphs)
         yield " " * (width - cell_len(label)), palette.blank
         yield label, style
@@ -151,25 +154,22 @@ class Drawing:
 
     def _digit(self, value: float) -> str:
         """The sign, and the size in tenths of the limit."""
-        limit = self.grid.limit if self.grid.limit > 0 else 1.0
-        sign = " " if value == 0 or self.grid.kind == "share" else "+" if value > 0 else self.glyphs.minus
+        limit = self.limit if self.limit > 0 else 1.0
+        sign = " " if value == 0 or self.kind == "share" else "+" if value > 0 else self.glyphs.minus
         return f"{sign}{min(9, int(10 * abs(value) / limit))}"[-self.geometry.cell :]
 
     def _column_labels(self, columns: range, here: frozenset[int]) -> Iterator[tuple[int, str, Style]]:
         grid, geometry, palette = self.grid, self.geometry, self.palette
-        if grid.numbered_columns and not self._in_numbers:
+        if self.numbered_columns and not self._in_numbers:
             yield from self._spread_numbers(columns, here)
             return
         width = geometry.cell - self._in_numbers
         for position, column in enumerate(columns):
-            style = palette.here if column in here else palette.quiet if grid.numbered_columns else palette.label
+            style = palette.here if column in here else palette.quiet if self.numbered_columns else palette.label
             label = cut(visible(grid.column_label(column)), width - self._in_numbers, self.glyphs)
             spare = width - cell_len(label)
-            yield (
-                geometry.gutter + position * geometry.pitch + (spare if self._in_numbers else spare // 2),
-                label,
-                style,
-            )
+            before = spare if self._in_numbers else spare // 2
+            yield geometry.gutter + position * geometry.pitch + before, label, style
 
     def _spread_numbers(self, columns: range, here: frozenset[int]) -> Iterator[tuple[int, str, Style]]:
         """As many column numbers as stand apart, the marked ones before the others."""
@@ -197,7 +197,8 @@ class Drawing:
 
 def _merged(runs: Iterable[tuple[str, Style]]) -> list[Segment]:
     """Neighbours of one style as one segment."""
-    grouped = itertools.groupby(runs, key=lambda run: id(run[1]))
-    merged = ((list(group)) for _, group in grouped)
-    segments = (Segment("".join(text for text, _ in group), group[0][1]) for group in merged)
+    segments = []
+    for _, group in itertools.groupby(runs, key=lambda run: id(run[1])):
+        texts, styles = zip(*group, strict=True)
+        segments.append(Segment("".join(texts), styles[0]))
     return [segment for segment in segments if segment.text]

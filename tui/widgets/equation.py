@@ -26,6 +26,8 @@ from tui.widgets.numbers import cut
 
 MOST_OPERANDS = 3
 TITLE_AND_HEADER = 2
+# Room for a Chinese character or the beginning of a word over a painted column.
+NAMED_CELL = 4
 
 
 class Pane(Vertical):
@@ -34,7 +36,6 @@ class Pane(Vertical):
     DEFAULT_CSS = """
     Pane { width: auto; height: 100%; }
     Pane > .title { height: 1; width: 100%; text-wrap: nowrap; text-overflow: ellipsis; padding-left: 2; }
-    Pane > MatrixView { max-height: 100%; }
     Pane > Legend { margin: 1 0 0 2; max-width: 100%; }
     """
 
@@ -156,8 +157,21 @@ class Equation(Horizontal):
         for number, (grid, part) in enumerate(zip(grids, parts, strict=False)):
             view = self._pane(number).matrix
             view.marked_row, view.marked_column, view.marked_cells = grid.marks(part)
-            first = min(view.marked_cells, default=(view.marked_row or 0, view.marked_column or 0))
-            view.show_cell(*first)
+            view.show_cell(*self._in_sight(view, grid, grids[-1], (row, column)))
+
+    @staticmethod
+    def _in_sight(view: MatrixView, grid: OperandGrid, result: OperandGrid, cell: tuple[int, int]) -> tuple[int, int]:
+        """Which cell of an operand to bring in sight: of a whole row, the one in the result's own column."""
+        if view.marked_cells:
+            return min(view.marked_cells)
+        same = grid.column_axis is not None and grid.column_axis is result.column_axis
+        return view.marked_row or 0, view.marked_column if view.marked_column is not None else cell[1] if same else 0
+
+    @property
+    def lines(self) -> int:
+        """How many lines the whole equation takes: titles, headers, the longest matrix, and the result's legend."""
+        rows = [grid.rows for grid in self._shown]
+        return max([*rows, rows[-1] + 2]) + TITLE_AND_HEADER if rows else 0
 
     def wait(self, message: str) -> None:
         """Say that the numbers are still being computed."""
@@ -166,6 +180,9 @@ class Equation(Horizontal):
         self.query_one("#waiting", Static).update(Content(message))
 
     def on_resize(self) -> None:
+        # A matrix as long as a vocabulary must not push its own last rows out of sight.
+        for pane in self.query(Pane):
+            pane.matrix.styles.max_height = max(2, self.size.height - (4 if pane.id == "result" else 1))
         if self._shown and not self.query_one("#waiting").display:
             self.update()
 
@@ -224,12 +241,14 @@ class Equation(Horizontal):
         view = pane.matrix
         # A matrix view measures what it is given; nothing is drawn until the plan is made.
         view.grid = grid
-        view.cell_width = 2
+        named = not grid.numbered_columns
+        wide_cell, narrow_cell = (NAMED_CELL, 2) if named else (2, 1)
+        view.cell_width = wide_cell
         numbers, wide = view.measure("numbers").width, view.measure("heat").width
-        narrow = wide - grid.columns
+        narrow = wide - grid.columns * (wide_cell - narrow_cell)
         title = cell_len(self._title(grid).plain) + 2
-        named = grid.column_axis is not None and bool(grid.column_axis.by_text)
-        return Wish(max(numbers, title), max(wide, title), max(narrow, title), min(wide, 16), named)
+        widths = (max(width, title) for width in (numbers, wide, narrow))
+        return Wish(*widths, max(min(wide, 16), title), named, wide_cell, narrow_cell)
 
     def _title(self, grid: OperandGrid) -> Content:
         """The operand's symbol (its stage's name where they differ), head, and the matrix's own shape."""

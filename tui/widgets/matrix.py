@@ -284,7 +284,8 @@ class MatrixView(ScrollView, can_focus=False, inherit_bindings=False):
     def _state(self, row: int, rows: range) -> RowState:
         here = row == self.marked_row or (self.cursor is not None and row == self.cursor[0])
         cursor = self.cursor[1] if self.cursor is not None and row == self.cursor[0] else None
-        more = Margin(row == rows[0] > 0, row == rows[-1] < (self.grid.rows if self.grid else 0) - 1)
+        last = self.geometry.rows - 1 if self.geometry else row
+        more = Margin(row == rows[0] > 0, row == rows[-1] < last)
         return RowState(here, cursor, self._lit(row), more)
 
     def _lit(self, row: int) -> frozenset[int] | None:

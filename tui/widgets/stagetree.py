@@ -63,7 +63,7 @@ class StageTree(Tree[Stage]):
             return Text(fold + str(node.label), base_style + style)
         name = explained(node.data, self._say, "name")
         short = node.data.name.split(".")[-1]
-        shown = f"{short} {name}" if self._say.code == "zh" else short
+        shown = f"{short} {name}" if self._say.code == "zh" and name != short else short
         shape = "×".join(map(str, node.data.shape))
         width = 28
         room = width - cell_len(shape) - 1

@@ -14,7 +14,6 @@ from tui.explanations import explained
 from tui.language import Language
 from tui.session import Session
 from tui.widgets.clickable import ClickableText, clickable
-from tui.widgets.numbers import cut
 from tui.wrapping import wrap
 
 ROLES = {"plain": "", "name": "$quiet", "reference": "", "value": "bold $accent", "quiet": "$quiet"}
@@ -24,13 +23,14 @@ class Explanation(Static):
     """The formula in textbook notation, what the stage does and why, and what to look at."""
 
     DEFAULT_CSS = """
-    Explanation { height: auto; width: 100%; padding: 0 1; text-wrap: nowrap; }
+    Explanation { height: auto; width: 100%; padding: 0 1; text-wrap: nowrap; text-overflow: ellipsis; }
     """
 
     def __init__(self, session: Session, say: Language) -> None:
         super().__init__()
         self._session = session
         self._say = say
+        self.lines = 0
 
     def update_words(self) -> None:
         """Say what the session looks at."""
@@ -48,6 +48,7 @@ class Explanation(Static):
         if self._session.position == 0 and isinstance(operand, Stage):
             first = [*(Content.styled(line, "bold $accent") for line in wrap(say("welcome.start"), width)), *first]
         lines = [*first, *map(Content, said), *(Content.styled(line, "$quiet") for line in look)]
+        self.lines = len(lines)
         self.update(Content("\n").join(lines))
 
     def on_resize(self) -> None:
@@ -58,7 +59,7 @@ class ThisNumber(ClickableText):
     """The arithmetic of the cell looked at. One number in it is chosen; enter follows it to where it stands."""
 
     DEFAULT_CSS = """
-    ThisNumber { height: auto; width: 100%; padding: 0 1; text-wrap: nowrap; }
+    ThisNumber { height: auto; width: 100%; padding: 0 1; }
     """
 
     def __init__(self, session: Session, say: Language) -> None:
@@ -68,6 +69,8 @@ class ThisNumber(ClickableText):
         self._derivation: Derivation | None = None
         self._lines: list[arithmetic.Line] = []
         self._chosen: int | None = None
+        self.rows = 4
+        self.lines = 0
 
     def update_number(self) -> None:
         """Work out the session's cell anew; no number is chosen yet."""
@@ -108,16 +111,14 @@ class ThisNumber(ClickableText):
 
     def _default(self) -> int:
         """Where enter goes at first: to the same cell one stage earlier, else to the last step's first number."""
-        count, last = 0, 0
-        same = [found.cell == self._session.cell for found in self._references()]
-        if True in same:
-            return same.index(True)
-        for line in self._lines:
-            own = sum(part.reference is not None for part in line)
-            if own:
-                last = count
-            count += own
-        return last
+        shown = self._references()
+        symbols = [axis.symbol for axis in self._session.operand.axes]
+        for number, found in enumerate(shown):
+            if found.cell == self._session.cell and [axis.symbol for axis in found.operand.axes] == symbols:
+                return number
+        found = next(self._derivation.references()) if self._derivation is not None else shown[0]
+        places = [(known.operand.name, known.cell) for known in shown]
+        return places.index((found.operand.name, found.cell)) if (found.operand.name, found.cell) in places else 0
 
     def _write(self) -> None:
         width = max(20, self.size.width - 2)
@@ -129,9 +130,13 @@ class ThisNumber(ClickableText):
             f"  {place} = ",
             (arithmetic.number_text(value), "bold $accent"),
         )
-        self._lines = [] if found is None else arithmetic.lines(found, session.text, width - 2, say)
+        self._lines = [] if found is None else arithmetic.lines(found, session.text, width - 2, self.rows, say)
         follow = self._hint(width - head.cell_length - 3)
-        lines = [head + " " * max(1, width - head.cell_length - follow.cell_length) + follow]
+        lines = [head]
+        if follow:
+            lines = [head + " " * max(1, width - head.cell_length - follow.cell_length) + follow]
+        elif self.reference() is not None:
+            lines.append(self._hint(width - 2).pad_left(2))
         number = 0
         chosen = self._default() if self._chosen is None else self._chosen
         for line in self._lines:
@@ -146,6 +151,7 @@ class ThisNumber(ClickableText):
             lines.append(Content.assemble(*parts))
         if found is None:
             lines += [Content.styled(f"  {line}", "") for line in self._origin(width - 2)]
+        self.lines = len(lines)
         self.update(Content("\n").join(lines))
 
     def _hint(self, room: int) -> Content:
@@ -156,7 +162,7 @@ class ThisNumber(ClickableText):
         text = self._say("number.follow", place=place)
         more = f"   {self._say('number.choose')}" if len(self._references()) > 1 else ""
         shown = text + more if cell_len(text + more) <= room else text
-        return Content.styled(cut(shown, max(0, room)), "$quiet")
+        return Content.styled(shown, "$quiet") if cell_len(shown) <= room else Content("")
 
     def _origin(self, width: int) -> list[str]:
         operand = self._session.operand
