@@ -51,9 +51,9 @@ class Term:
 class Sum:
     """A sum along an axis, of one summand a position.
 
-    ``axis`` is its symbol, ``along`` an operand that has it; ``values`` are the summands in float64; ``factors`` gives the numbers a summand is made of. A summand is their
-    product, or what ``before`` and ``after`` make of it: ``(`` … ``− 0.12)²``; where it is ``shown`` by its value, the
-    step's name says what was done to the factor: Σ exp(x − max).
+    ``axis`` is its symbol, ``along`` an operand that has it; ``values`` are the summands in float64; ``factors`` gives
+    the numbers a summand is made of. A summand is their product, or what ``before`` and ``after`` make of it: ``(`` …
+    ``− 0.12)²``; where it is ``shown`` by its value, the step's name says what was done to the factor: Σ exp(x − max).
     """
 
     axis: str

@@ -115,7 +115,8 @@ class Weight(Operand):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Constant(Operand):
-    """An array that follows from the positions alone, such as a mask or the angles of a rotation; made when looked at."""
+    """An array that follows from the positions alone, such as a mask or the angles of a rotation; made when looked at.
+    """
 
     name: str
     symbol: str

@@ -42,15 +42,13 @@ class Values:
     def put(self, key: Hashable, array: Array, lasting: bool) -> None:
         """Keep an array, letting go of others where the budget asks for it."""
         self.drop(key)
+        if not self._can_fit(array, lasting):
+            return
         shelf = self._lasting if lasting else self._passing
         shelf[key] = array
         self._count(array, 1)
         while self._bytes > self.budget:
-            # Nothing lasting is let go to make room for something passing.
-            victims = self._passing or (self._lasting if lasting else None)
-            if not victims:
-                break
-            self.drop(next(iter(victims)))
+            self.drop(next(iter(self._passing or self._lasting)))
 
     def drop(self, key: Hashable) -> None:
         """Let go of an array, if it is kept."""
@@ -59,11 +57,26 @@ class Values:
             if array is not None:
                 self._count(array, -1)
 
+    def _can_fit(self, array: Array, lasting: bool) -> bool:
+        """Whether there is room once all has gone that may go: nothing lasting goes for something passing."""
+        staying = [array] if lasting else [array, *self._lasting.values()]
+        sizes = {id(buffer): _bytes_of(buffer) for buffer in map(_buffer, staying)}
+        return sum(sizes.values()) <= self.budget
+
     def _count(self, array: Array, change: int) -> None:
-        buffer = array if array.base is None else array.base
+        buffer = _buffer(array)
         users = self._users.get(id(buffer), 0)
         self._users[id(buffer)] = users + change
         if users + change == 0:
             del self._users[id(buffer)]
         if 0 in (users, users + change):
-            self._bytes += change * int(getattr(buffer, "nbytes", array.nbytes))
+            self._bytes += change * _bytes_of(buffer)
+
+
+def _buffer(array: Array) -> Any:
+    """What holds the numbers of an array: itself, or the one that it is a view of."""
+    return array if array.base is None else array.base
+
+
+def _bytes_of(buffer: Any) -> int:
+    return int(buffer.nbytes)

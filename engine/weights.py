@@ -23,7 +23,8 @@ PREFIX = re.compile(r"^(model|transformer|bert|gpt_neox)\.")
 
 
 class Weights:
-    """Finds a trace's weights among a checkpoint's tensors and checks their shapes; notes which tensors were asked for."""
+    """Finds a trace's weights among a checkpoint's tensors and checks their shapes; notes which tensors were asked for.
+    """
 
     def __init__(self, tensors: Mapping[str, Tensor], places: Places, tied: Mapping[str, str], folder: Path) -> None:
         self.folder = folder

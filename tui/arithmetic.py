@@ -44,11 +44,6 @@ def number_text(value: float) -> str:
     return (plain if 1e-3 <= magnitude < 1e6 else f"{value:.2e}").replace("-", "−")
 
 
-def signed(value: float) -> tuple[str, str]:
-    """The sign to write before a summand, and its magnitude."""
-    return ("−" if value < 0 or math.copysign(1, value) < 0 else "+"), number_text(abs(value))
-
-
 def place_text(operand: Operand, cell: Cell, text: int, say: Language) -> str:
     """A cell by what stands there: ``scores[head 1, 爱, 我]`` is head 1, query 爱, key 我."""
     labels = [
@@ -65,10 +60,13 @@ def lines(derivation: Derivation, text: int, width: int, rows: int, say: Languag
     """The arithmetic, a line a step and up to ``rows`` lines of terms a sum; last what rounding leaves, if anything."""
     result: list[Line] = []
     for step in derivation.steps:
-        result += _sum_lines(step, text, width, rows, say) if step.sum is not None else [_step_line(step)]
+        result += _sum_lines(step, text, width, rows, say) if step.sum is not None else [_step_line(step, text, say)]
     if derivation.gap:
-        sign, size = signed(derivation.gap)
-        result.append([Part(say("number.gap", gap=f"{sign if sign == '−' else ''}{size}"), "quiet")])
+        gap = [Part(f"   {say('number.gap', gap=number_text(derivation.gap))}", "quiet")]
+        if _width(result[-1]) + _width(gap) <= width:
+            result[-1] += gap
+        else:
+            result.append(gap)
     return result
 
 
@@ -79,16 +77,21 @@ def plain(derivation: Derivation, text: int, width: int, say: Language) -> list[
     return [head, *(f"  {line}" for line in body)]
 
 
-def _step_line(step: Step) -> Line:
+def _step_line(step: Step, text: int, say: Language) -> Line:
     pieces = list(_pieces(step.pieces))
-    # A number that is simply another number needs no second equals sign.
-    if len(step.pieces) == 1 and isinstance(step.pieces[0], Reference):
-        return [Part(f"{step.name} = ", "name"), *pieces]
-    return [Part(f"{step.name} = ", "name"), *pieces, Part(" = "), Part(number_text(step.value), "value")]
+    if not step.name:
+        return pieces
+    only = step.pieces[0] if len(step.pieces) == 1 else None
+    if not isinstance(only, Reference):
+        return [Part(f"{step.name} = ", "name"), *pieces, Part(" = "), Part(number_text(step.value), "value")]
+    # A number that is simply another number needs no second equals sign, but a word on where that one stands.
+    name = place_text(only.operand, only.cell, text, say) if step.name == "=" else step.name
+    return [Part(f"{name} = ", "name"), *pieces]
 
 
 def _sum_lines(step: Step, text: int, width: int, rows: int, say: Language) -> list[Line]:
-    """A sum as a table of its largest terms, each with its numbers and what they come to; then the rest and the total."""
+    """A sum as a table of its largest terms, each with its numbers and what they come to; then the rest and the total.
+    """
     total = step.sum
     assert total is not None
     head = f"{step.name} = "

@@ -40,8 +40,8 @@ class Plan:
 def arrange(width: int, wishes: Sequence[Wish], zoom: Zoom = "auto") -> list[Plan]:
     """A plan for each matrix of an equation, the result last, in ``width`` columns together.
 
-    The first of these that fits is taken: numbers everywhere; numbers in the result; everything painted, wide or narrow.
-    Where nothing fits, all share the width, painted narrow, but those whose columns are tokens in numbers.
+    The first of these that fits is taken: numbers everywhere; numbers in the result; everything painted, wide or
+    narrow. Where nothing fits, all share the width, painted narrow, but those whose columns are tokens in numbers.
     """
     numbers = [Plan("numbers", wish.wide_cell, wish.numbers) for wish in wishes]
     wide = [Plan("heat", wish.wide_cell, wish.wide) for wish in wishes]

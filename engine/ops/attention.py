@@ -16,7 +16,8 @@ from engine.ops.parallel import over_blocks
 
 @dataclass(frozen=True)
 class SplitHeads(Op):
-    """…×N×(H·d) → …×H×N×d: each head takes its own d neighbouring coordinates. ``heads`` and ``tokens`` name the axes."""
+    """…×N×(H·d) → …×H×N×d: each head takes its own d neighbouring coordinates. ``heads`` and ``tokens`` name the axes.
+    """
 
     heads: Axis
     tokens: Axis
@@ -163,10 +164,10 @@ class ApplyMask(Op):
 
     def derive(self, cell: Cell, inputs: Inputs) -> tuple[Step, ...]:
         seen = Reference.to(inputs[1], *self.mask_cell(cell, inputs[1].shape))
+        rule = Step(inputs[1].symbol, seen.value, (seen,))
         if seen.value:
-            score = Reference.to(inputs[0], *cell)
-            return (Step("mask = 1", score.value, (score,)),)
-        return (Step("mask = 0", -math.inf, (seen, " → −∞")),)
+            return rule, *copied("=", inputs[0], cell)
+        return rule, Step("", -math.inf, (f"{inputs[1].symbol} = 0 → −∞",))
 
 
 @dataclass(frozen=True)

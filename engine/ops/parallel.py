@@ -22,7 +22,8 @@ SMALL = 4 * BLOCK
 
 
 def over_blocks(work: Callable[..., Any], *arrays: Array) -> None:
-    """Call ``work`` on matching blocks of whole last-axis rows of all arrays, which have one shape of two axes or more."""
+    """Call ``work`` on matching blocks of whole last-axis rows of all arrays, which have one shape of two axes or more.
+    """
     shape = arrays[0].shape
     if arrays[0].size <= SMALL:
         work(*arrays)

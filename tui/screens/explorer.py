@@ -35,6 +35,8 @@ from tui.widgets.words import Explanation, ThisNumber
 AT_ONCE = 50_000_000
 # The prediction needs every stage: it is worked out unasked only where that is quick.
 UNASKED = 2_000_000_000
+# Title, header and three rows: less of an equation shows nothing.
+LEAST_EQUATION = 5
 
 
 class StoppedError(Exception):
@@ -46,7 +48,7 @@ class Explorer(Screen[None]):
 
     CSS_PATH = "explorer.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [action.binding() for action in ACTIONS]
-    HORIZONTAL_BREAKPOINTS: ClassVar[list[tuple[int, str]] | None] = [(0, "-narrow"), (100, "-normal"), (150, "-wide")]
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-normal"), (150, "-wide")]
     AUTO_FOCUS = ""
 
     top = getters.query_one(TopBar)
@@ -130,18 +132,23 @@ class Explorer(Screen[None]):
         self._settle()
         self.number.rows = 2 if self.has_class("-narrow") else 12 if self.has_class("-wide") else 4
         self.equation.update()
-        self.explanation.update_words()
         self.number.update_number()
+        self._fit()
         self.top.update_place()
         self.way.update_way()
         self.tree_view.show(session.trace.stages[session.position])
-        self._fit()
 
     def _fit(self) -> None:
-        """Let the words follow the equation where both fit, else give the equation what the words leave."""
+        """Share the lines: the words follow the equation where both fit; else the equation gets what they leave."""
+        height = self.query_one("#middle").size.height
         beside = self.has_class("-wide")
-        words = 0 if beside else self.explanation.lines + self.number.lines + 2
-        fits = self.equation.lines + 1 + words <= self.query_one("#middle").size.height
+        # The line between equation and words, and one before the arithmetic where there is room.
+        between = 1 if self.has_class("-narrow") else 2
+        least = min(self.equation.lines, LEAST_EQUATION)
+        self.explanation.room = height - self.number.lines - between - (0 if beside else least)
+        self.explanation.update_words()
+        words = self.explanation.lines + self.number.lines + between
+        fits = self.equation.lines + 1 + words <= height
         self.equation.styles.height = self.equation.lines + 1 if fits and not beside else "1fr"
 
     def on_resize(self) -> None:
@@ -160,7 +167,7 @@ class Explorer(Screen[None]):
             self.number.update_number()
             self.top.update_place()
             if self.session.operand.axes[-1].symbol in ("M", "N") or self.session.query:
-                self.explanation.update_words()
+                self._fit()
 
     @work(thread=True, group="compute", exclusive=True, exit_on_error=True)
     def _compute(self, operand: Operand, wanted: list[Stage]) -> None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -13,9 +12,10 @@ from rich.segment import Segment
 from rich.style import Style
 
 from engine.text import visible
+from tui.widgets.cells import Cells, ColorCells, DigitCells, NumberCells
 from tui.widgets.grid import Geometry, Grid, Look, shows_numbers
-from tui.widgets.numbers import NumberFormat, align, cut
-from tui.widgets.palette import INFINITE, MASKED, NAN, Palette
+from tui.widgets.numbers import ASCII, NumberFormat, cut
+from tui.widgets.palette import Palette
 
 _NUMBERING_STEPS = (1, 4, 5, *(step * 10**power for power in range(1, 7) for step in (1, 2, 5)))
 
@@ -64,7 +64,7 @@ class Drawing:
         self.numbers = NumberFormat.fitting(self.kind, self.limit, look.digits, look.glyphs)
         self.geometry = Geometry.of(grid, look, self.numbers)
         self._in_numbers = shows_numbers(grid, look)
-        self._brackets = palette.depth == "none" or look.glyphs.left_edge == "["
+        self._cells = self._chosen_cells()
 
     def window(self, rows: slice, columns: slice) -> Window:
         """The values and levels of these rows and columns."""
@@ -76,8 +76,15 @@ class Drawing:
         """The line of a row that lies in the window."""
         line = row - window.first_row
         values, levels = window.values[line].tolist(), window.levels[line].tolist()
-        runs = itertools.chain(self._gutter(row, state), self._cells(values, levels, window.first_column, state))
-        return _merged(runs)
+        texts = self._cells.texts(values, levels)
+        styles = self._styles(levels, window.first_column, state.lit)
+        segments = self._gutter(row, state)
+        at = len(texts) if state.cursor is None else state.cursor - window.first_column
+        if not 0 <= at < len(texts):
+            return segments + self._joined(texts, styles)
+        segments += self._joined(texts[:at], styles[:at])
+        segments += self._under_cursor(texts[at], levels[at])
+        return segments + self._joined(texts[at + 1 :], styles[at + 1 :])
 
     def header(self, columns: range, here: frozenset[int], more: Margin) -> list[Segment]:
         """The line of column labels."""
@@ -94,69 +101,54 @@ class Drawing:
             position = start + cell_len(text)
         return [segment for segment in segments if segment.text]
 
-    def _gutter(self, row: int, state: RowState) -> Iterator[tuple[str, Style]]:
+    def _chosen_cells(self) -> Cells:
+        width, glyphs, depth = self.geometry.cell, self.glyphs, self.palette.depth
+        if self._in_numbers:
+            return NumberCells(self.numbers, width, brackets=depth == "none" or glyphs is ASCII)
+        if self.palette.prints_digits:
+            return DigitCells(width, glyphs, self.kind, self.limit)
+        return ColorCells(width, glyphs)
+
+    def _gutter(self, row: int, state: RowState) -> list[Segment]:
         palette, width = self.palette, self.geometry.gutter - 2
         if width < 0:
-            return
-        if state.here:
-            yield self.glyphs.here, palette.mark
-        else:
-            yield self.glyphs.more_rows if any(state.more) else " ", palette.quiet
-        style = palette.here if state.here else palette.quiet if self.numbered_rows else palette.label
+            return []
+        more = self.glyphs.more_rows if any(state.more) else " "
         label = cut(visible(self.grid.row_label(row)), width, self.glyphs)
-        yield " " * (width - cell_len(label)), palette.blank
-        yield label, style
-        yield " ", palette.blank
+        quiet = palette.quiet if self.numbered_rows else palette.label
+        return [
+            Segment(self.glyphs.here, palette.mark) if state.here else Segment(more, palette.quiet),
+            *_blanks(width - cell_len(label), palette.blank),
+            *([Segment(label, palette.here if state.here else quiet)] if label else []),
+            *_blanks(1, palette.blank),
+        ]
 
-    def _cells(
-        self, values: list[float], levels: list[int], first: int, state: RowState
-    ) -> Iterator[tuple[str, Style]]:
-        palette, gap = self.palette, " " * self.geometry.gap
-        for column, (value, level) in enumerate(zip(values, levels, strict=True), first):
-            if gap and column > first:
-                yield gap, palette.blank
-            text = self._text(value, level)
-            if column == state.cursor:
-                yield from self._cursor(text, level)
-            elif state.lit is None or column in state.lit:
-                yield text, palette.normal[level]
-            else:
-                yield text, palette.faded[level]
+    def _styles(self, levels: list[int], first: int, lit: frozenset[int] | None) -> list[Style]:
+        normal, faded = self.palette.normal, self.palette.faded
+        if lit is None:
+            return [normal[level] for level in levels]
+        return [(normal if column in lit else faded)[level] for column, level in enumerate(levels, first)]
 
-    def _cursor(self, text: str, level: int) -> Iterator[tuple[str, Style]]:
-        """The same cell with a frame at its sides; where a frame would hide a digit, the style alone shows it."""
-        cursor, edge, glyphs = self.palette.cursor[level], self.palette.edge[level], self.glyphs
-        if self._in_numbers and self._brackets:
-            number = text.strip()
-            yield f"[{number}]".rjust(len(text)), cursor
-        elif self._in_numbers or (len(text) > 1 and not text.strip()):
-            yield glyphs.left_edge, edge
-            yield text[1:-1], cursor
-            yield glyphs.right_edge, edge
-        else:
-            yield text if text.strip() else "▪".center(len(text)), cursor
+    def _joined(self, texts: list[str], styles: list[Style]) -> list[Segment]:
+        """Cells side by side: each with its gap, or where there is none, neighbours of one style as one segment."""
+        if gap := _blanks(self.geometry.gap, self.palette.blank):
+            return [part for text, style in zip(texts, styles, strict=True) for part in (Segment(text, style), *gap)]
+        segments: list[Segment] = []
+        run, current = "", None
+        for text, style in zip(texts, styles, strict=True):
+            if style is current:
+                run += text
+                continue
+            if run:
+                segments.append(Segment(run, current))
+            run, current = text, style
+        return [*segments, Segment(run, current)] if run else segments
 
-    def _text(self, value: float, level: int) -> str:
-        """What a cell says, in exactly its width."""
-        cell = self.geometry.cell
-        if self._in_numbers:
-            number = self.numbers.text(value)
-            if level == MASKED:
-                number = self.glyphs.hatch * (self.numbers.width - len(number)) + number
-            return f" {number:>{cell - 2}} "
-        if level == MASKED:
-            return self.glyphs.hatch * cell
-        if level in (NAN, INFINITE):
-            return align(
-                ("NaN" if cell > 2 else "?") if level == NAN else self.glyphs.infinity, cell, "centre", self.glyphs
-            )
-        return self._digit(value).rjust(cell) if self.palette.prints_digits else " " * cell
-
-    def _digit(self, value: float) -> str:
-        """The sign, and the size in tenths of the limit."""
-        limit = self.limit if self.limit > 0 else 1.0
-        sign = " " if value == 0 or self.kind == "share" else "+" if value > 0 else self.glyphs.minus
-        return f"{sign}{min(9, int(10 * abs(value) / limit))}"[-self.geometry.cell :]
+    def _under_cursor(self, text: str, level: int) -> list[Segment]:
+        left, inside, right = self._cells.under_cursor(text)
+        edge, cursor = self.palette.edge[level], self.palette.cursor[level]
+        parts = (Segment(left, edge), Segment(inside, cursor), Segment(right, edge))
+        return [*(part for part in parts if part.text), *_blanks(self.geometry.gap, self.palette.blank)]
 
     def _column_labels(self, columns: range, here: frozenset[int]) -> Iterator[tuple[int, str, Style]]:
         grid, geometry, palette = self.grid, self.geometry, self.palette
@@ -195,10 +187,5 @@ class Drawing:
                 yield start, label, palette.here if column in here else palette.quiet
 
 
-def _merged(runs: Iterable[tuple[str, Style]]) -> list[Segment]:
-    """Neighbours of one style as one segment."""
-    segments = []
-    for _, group in itertools.groupby(runs, key=lambda run: id(run[1])):
-        texts, styles = zip(*group, strict=True)
-        segments.append(Segment("".join(texts), styles[0]))
-    return [segment for segment in segments if segment.text]
+def _blanks(width: int, style: Style) -> list[Segment]:
+    return [Segment(" " * width, style)] if width > 0 else []

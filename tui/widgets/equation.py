@@ -26,6 +26,9 @@ from tui.widgets.numbers import cut
 
 MOST_OPERANDS = 3
 TITLE_AND_HEADER = 2
+LEGEND = 2
+# From this height on there is room for a legend, however long the matrix.
+ROOMY = 12
 # Room for a Chinese character or the beginning of a word over a painted column.
 NAMED_CELL = 4
 
@@ -137,6 +140,7 @@ class Equation(Horizontal):
         self._result.show(grids[-1], self._title(grids[-1]), plans[-1], self._say("pane.masked"))
         self._result.display = True
         self._shown = grids
+        self._limit_heights()
         self.update_cursor()
 
     def update_cursor(self) -> None:
@@ -171,7 +175,18 @@ class Equation(Horizontal):
     def lines(self) -> int:
         """How many lines the whole equation takes: titles, headers, the longest matrix, and the result's legend."""
         rows = [grid.rows for grid in self._shown]
-        return max([*rows, rows[-1] + 2]) + TITLE_AND_HEADER if rows else 0
+        return max([*rows, rows[-1] + LEGEND]) + TITLE_AND_HEADER if rows else 0
+
+    def _limit_heights(self) -> None:
+        """A matrix as long as a vocabulary must not push its own last rows out of sight; a legend goes before rows do.
+        """
+        height = self.size.height
+        scale = self._result.query_one(Legend)
+        if height < min(TITLE_AND_HEADER + self._shown[-1].rows + LEGEND, ROOMY):
+            scale.display = False
+        for pane in self.query(Pane):
+            below = LEGEND if pane is self._result and scale.display else 0
+            pane.matrix.styles.max_height = max(2, height - 1 - below)
 
     def wait(self, message: str) -> None:
         """Say that the numbers are still being computed."""
@@ -180,9 +195,6 @@ class Equation(Horizontal):
         self.query_one("#waiting", Static).update(Content(message))
 
     def on_resize(self) -> None:
-        # A matrix as long as a vocabulary must not push its own last rows out of sight.
-        for pane in self.query(Pane):
-            pane.matrix.styles.max_height = max(2, self.size.height - (4 if pane.id == "result" else 1))
         if self._shown and not self.query_one("#waiting").display:
             self.update()
 
@@ -247,19 +259,25 @@ class Equation(Horizontal):
         numbers, wide = view.measure("numbers").width, view.measure("heat").width
         narrow = wide - grid.columns * (wide_cell - narrow_cell)
         title = cell_len(self._title(grid).plain) + 2
-        widths = (max(width, title) for width in (numbers, wide, narrow))
-        return Wish(*widths, max(min(wide, 16), title), named, wide_cell, narrow_cell)
+        return Wish(
+            max(numbers, title),
+            max(wide, title),
+            max(narrow, title),
+            max(min(wide, 16), title),
+            named,
+            wide_cell,
+            narrow_cell,
+        )
 
     def _title(self, grid: OperandGrid) -> Content:
-        """The operand's symbol (its stage's name where they differ), head, and the matrix's own shape."""
+        """The operand's symbol and the matrix's own shape."""
         operand = grid.operand
         axes = [axis for axis in (grid.row_axis, grid.column_axis) if axis is not None]
         symbols, sizes = "×".join(axis.symbol for axis in axes), "×".join(str(axis.size) for axis in axes)
         name = f"{operand.symbol}ᵀ" if grid.turned else operand.symbol
-        head = next(
-            (p for axis, p in zip(operand.axes, grid.leading, strict=True) if axis.symbol.startswith("H")), None
-        )
-        parts = [(name, "bold $accent" if grid is not None else ""), (f"  {symbols} {sizes}", "$quiet")]
-        if head is not None and len(operand.axes) == 4:
-            parts.insert(1, (f"  {self._say('pane.head', head=head)}", "$quiet"))
+        parts = [(name, "bold $accent"), (f"  {symbols} {sizes}", "$quiet")]
+        for axis, position in zip(operand.axes, grid.leading, strict=True):
+            # The head looked at stands at the top of the screen; a shared key/value head has a number of its own.
+            if axis.symbol == "H_kv" and len(operand.axes) == 4:
+                parts.insert(1, (f"  {self._say('pane.kv_head', head=position)}", "$quiet"))
         return Content.assemble(*parts)

@@ -21,8 +21,8 @@ class KeyBar(ClickableText):
         self._say = say
         self._note = ""
 
-    def on_mount(self) -> None:
-        self.note("")
+    def on_resize(self) -> None:
+        self.note(self._note)
 
     def note(self, message: str) -> None:
         """Say something here instead of the keys, until the next call."""
@@ -34,4 +34,5 @@ class KeyBar(ClickableText):
         for keys, name, call in FOOTER:
             shown = Content.assemble((keys, "bold $accent"), " ", (self._say(f"short.{name}"), "$quiet"))
             parts.append(clickable(shown, f"screen.{call}"))
-        self.update(Content("   ").join(parts))
+        wide = Content("   ").join(parts)
+        self.update(wide if wide.cell_length <= self.size.width - 2 else Content("  ").join(parts))

@@ -31,8 +31,10 @@ class Legend(Widget):
     low: reactive[float | None] = reactive[float | None](None, layout=True)
     high: reactive[float | None] = reactive[float | None](None, layout=True)
     masked = reactive("", layout=True)
-    cells = reactive(8, layout=True)
     glyphs = reactive(UNICODE, layout=True)
+
+    _cells = 8
+    _says_masked = True
 
     def render(self) -> Content:
         return legend(
@@ -41,12 +43,17 @@ class Legend(Widget):
             self.limit,
             low=self.low,
             high=self.high,
-            masked=self.masked,
-            cells=self.cells,
+            masked=self.masked if self._says_masked else "",
+            cells=self._cells,
             glyphs=self.glyphs,
         )
 
     def get_content_width(self, container: Size, viewport: Size) -> int:
+        """As wide a gradient as there is room for; the word on masked cells goes before the gradient does."""
+        for says_masked, cells in ((True, 8), (True, 4), (False, 8), (False, 4), (False, 1)):
+            self._says_masked, self._cells = says_masked, cells
+            if self.render().cell_length <= container.width:
+                break
         return self.render().cell_length
 
 

@@ -173,9 +173,7 @@ class MatrixView(ScrollView, can_focus=False, inherit_bindings=False):
         self._forget_drawing()
 
     def on_resize(self) -> None:
-        self._update_virtual_size()
-        if self._kept_in_sight is not None:
-            self.show_cell(*self._kept_in_sight)
+        self._fit()
 
     def on_click(self, event: events.Click) -> None:
         offset = event.get_content_offset(self)
@@ -219,7 +217,7 @@ class MatrixView(ScrollView, can_focus=False, inherit_bindings=False):
         """Everything is to be measured and drawn anew."""
         self._geometry = None
         self._forget_drawing()
-        self._update_virtual_size()
+        self._fit()
         self.refresh(layout=True)
 
     watch_grid = watch_mode = watch_cell_width = watch_gap = watch_digits = _reshape
@@ -259,7 +257,7 @@ class MatrixView(ScrollView, can_focus=False, inherit_bindings=False):
             self._window = drawing.window(*wanted)
         return self._window
 
-    def _update_virtual_size(self) -> None:
+    def _fit(self) -> None:
         """Just so large that scrolling to the end shows the last whole column."""
         geometry, width = self.geometry, self.size.width
         if geometry is None or not width:
@@ -268,6 +266,8 @@ class MatrixView(ScrollView, can_focus=False, inherit_bindings=False):
         hidden = geometry.columns - geometry.columns_in(width)
         across = width + hidden * geometry.pitch if hidden else geometry.width
         self.virtual_size = Size(across, geometry.height)
+        if self._kept_in_sight is not None:
+            self.show_cell(*self._kept_in_sight)
 
     def _in_sight(self) -> tuple[range, range]:
         """The rows and columns that are on screen."""
@@ -282,7 +282,8 @@ class MatrixView(ScrollView, can_focus=False, inherit_bindings=False):
         return range(top, top + lines), range(left, left + across)
 
     def _state(self, row: int, rows: range) -> RowState:
-        here = row == self.marked_row or (self.cursor is not None and row == self.cursor[0])
+        marked = row == self.marked_row or any(row == line for line, _ in self.marked_cells)
+        here = marked or (self.cursor is not None and row == self.cursor[0])
         cursor = self.cursor[1] if self.cursor is not None and row == self.cursor[0] else None
         last = self.geometry.rows - 1 if self.geometry else row
         more = Margin(row == rows[0] > 0, row == rows[-1] < last)

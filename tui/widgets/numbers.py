@@ -27,10 +27,11 @@ class Glyphs:
     ellipsis: str
     left_edge: str
     right_edge: str
+    cursor: str
 
 
-UNICODE = Glyphs("−", "∞", "╱", "▸", "⋮", "⋯", "…", "▌", "▐")
-ASCII = Glyphs("-", "inf", "/", ">", ":", "..", "~", "[", "]")
+UNICODE = Glyphs("−", "∞", "╱", "▸", "⋮", "⋯", "…", "▌", "▐", "▪")
+ASCII = Glyphs("-", "inf", "/", ">", ":", "..", "~", "[", "]", "*")
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,10 @@ ROLES = {"plain": "", "name": "$quiet", "reference": "", "value": "bold $accent"
 
 
 class Explanation(Static):
-    """The formula in textbook notation, what the stage does and why, and what to look at."""
+    """The formula in textbook notation, what the stage does and why, and what to look at.
+
+    ``room`` is how many lines there are; where they are too few, what to look at is left out first.
+    """
 
     DEFAULT_CSS = """
     Explanation { height: auto; width: 100%; padding: 0 1; text-wrap: nowrap; text-overflow: ellipsis; }
@@ -30,6 +33,7 @@ class Explanation(Static):
         super().__init__()
         self._session = session
         self._say = say
+        self.room = 99
         self.lines = 0
 
     def update_words(self) -> None:
@@ -45,6 +49,10 @@ class Explanation(Static):
             first += [Content.styled(line, "$accent") for line in wrap(formula, width)]
         said = wrap(explained(operand, say, "explain", session), width)
         look = wrap(explained(operand, say, "look", session), width)
+        room = self.room - len(first)
+        if len(said) + len(look) > room:
+            look = []
+        said = said[: max(0, room)]
         if self._session.position == 0 and isinstance(operand, Stage):
             first = [*(Content.styled(line, "bold $accent") for line in wrap(say("welcome.start"), width)), *first]
         lines = [*first, *map(Content, said), *(Content.styled(line, "$quiet") for line in look)]
@@ -116,9 +124,10 @@ class ThisNumber(ClickableText):
         for number, found in enumerate(shown):
             if found.cell == self._session.cell and [axis.symbol for axis in found.operand.axes] == symbols:
                 return number
-        found = next(self._derivation.references()) if self._derivation is not None else shown[0]
+        first = next(self._derivation.references(), None) if self._derivation is not None else None
         places = [(known.operand.name, known.cell) for known in shown]
-        return places.index((found.operand.name, found.cell)) if (found.operand.name, found.cell) in places else 0
+        wanted = None if first is None else (first.operand.name, first.cell)
+        return places.index(wanted) if wanted in places else 0
 
     def _write(self) -> None:
         width = max(20, self.size.width - 2)
