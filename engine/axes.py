@@ -13,11 +13,13 @@ class Axis:
     ``symbol`` is the textbook's letter: B batch, N tokens (queries), M tokens (keys), D model width, H heads, H_kv
     key/value heads where fewer, d head width, F feed-forward width, V vocabulary. ``by_text`` holds what stands along
     the axis: one sequence for every text of the batch (tokens), or a single one that all texts share (the vocabulary).
+    ``side`` is ``source`` where tokens are those of the text that an encoder-decoder reads before it writes another.
     """
 
     symbol: str
     size: int
     by_text: tuple[Sequence[str], ...] = ()
+    side: str = ""
 
     @property
     def labels(self) -> Sequence[str] | None:

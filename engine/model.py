@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import overload
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from engine.architectures.batch import Batch
 from engine.architectures.config import Config
-from engine.architectures.decoder import Batch, record_decoder
-from engine.architectures.description import DecoderSpec
+from engine.architectures.description import ModelSpec
+from engine.architectures.forward import record_forward
+from engine.architectures.gguf import describe_gguf
 from engine.architectures.registry import family
-from engine.checkpoints.files import read_config
+from engine.architectures.texts import Ids, Reader, Rows, empty_text
+from engine.checkpoints.files import read_config, shortened
+from engine.checkpoints.gguf import SUFFIX, is_gguf, open_gguf
+from engine.checkpoints.hub import Progress, locate, name_of
+from engine.checkpoints.hub_library import HubName
 from engine.checkpoints.tensors import open_tensors
 from engine.errors import FileError, InputError
 from engine.text import visible
@@ -21,31 +29,42 @@ from engine.tokenizer import Token, Tokenizer
 from engine.trace import GIBIBYTE, Trace
 from engine.weights import Weights
 
-Ids = ArrayLike | Sequence[Sequence[int]]
-
-HEAD, EMBEDDING = "logits.weight", "embedding.weight"
+HEAD, EMBEDDING, TOKENIZER = "logits.weight", "embedding.weight", "tokenizer.json"
 
 
 class Model:
     """A checkpoint that has been opened: its weights are mapped, not read.
 
     Attributes:
-        name: the folder's name.
+        name: the folder's name, or the repository's where the folder is a snapshot of the Hub cache; a GGUF file's.
         folder: where it is.
         spec: what the model is made of.
         weights: its weights, by the names that traces give them.
-        vocabulary: how every id of the embedding is shown.
+        vocabulary: how every id is shown of the text that is predicted.
     """
 
-    def __init__(self, folder: Path, spec: DecoderSpec, weights: Weights, tokenizer: Tokenizer | None) -> None:
-        self.name = visible(folder.resolve().name)
+    def __init__(
+        self,
+        folder: Path,
+        spec: ModelSpec,
+        weights: Weights,
+        tokenizer: Tokenizer | None,
+        target_tokenizer: Tokenizer | None = None,
+        name: str | None = None,
+    ) -> None:
+        self.name = visible(name or name_of(folder) or folder.resolve().name)
         self.folder = folder
         self.spec = spec
         self.weights = weights
-        self._tokenizer = tokenizer
-        self.vocabulary: Sequence[str] = (
-            tokenizer.labels_up_to(spec.vocabulary) if tokenizer is not None else _Numbers(spec.vocabulary)
-        )
+        self._tokenizer, self._target_tokenizer = tokenizer, target_tokenizer or tokenizer
+        offices = () if tokenizer is None else (tokenizer.pad, tokenizer.eos)
+        filler = next((office for office in offices if office is not None), 0)
+        self._source: Reader | None = None
+        if spec.source is not None:
+            filler, stack = spec.source.never, spec.source.stack
+            self._source = Reader(self.name, tokenizer, stack.vocabulary, stack.positions, filler)
+        self._reader = Reader(self.name, self._target_tokenizer, spec.vocabulary, spec.positions, filler)
+        self.vocabulary: Sequence[str] = self._reader.vocabulary
 
     @property
     def tokenizer(self) -> Tokenizer:
@@ -62,11 +81,36 @@ class Model:
             )
         return self._tokenizer
 
-    @overload
-    def trace(self, texts: str | Sequence[str], *, memory: int = GIBIBYTE) -> Trace: ...
+    @property
+    def target_tokenizer(self) -> Tokenizer:
+        """The tokenizer of the text that is predicted: the same, unless a translator has one for each language.
+
+        Raises:
+            FileError: as `tokenizer`.
+        """
+        return self._target_tokenizer or self.tokenizer
 
     @overload
-    def trace(self, *, ids: Ids, attention_mask: ArrayLike | None = None, memory: int = GIBIBYTE) -> Trace: ...
+    def trace(
+        self,
+        texts: str | Sequence[str],
+        *,
+        targets: str | Sequence[str] | None = None,
+        decoder_ids: Ids | None = None,
+        memory: int = GIBIBYTE,
+    ) -> Trace: ...
+
+    @overload
+    def trace(
+        self,
+        *,
+        ids: Ids,
+        attention_mask: ArrayLike | None = None,
+        token_types: Ids | None = None,
+        targets: str | Sequence[str] | None = None,
+        decoder_ids: Ids | None = None,
+        memory: int = GIBIBYTE,
+    ) -> Trace: ...
 
     def trace(
         self,
@@ -74,164 +118,191 @@ class Model:
         *,
         ids: Ids | None = None,
         attention_mask: ArrayLike | None = None,
+        token_types: Ids | None = None,
+        targets: str | Sequence[str] | None = None,
+        decoder_ids: Ids | None = None,
         memory: int = GIBIBYTE,
     ) -> Trace:
         """Record a run over a text, several texts (a batch), or given token ids; nothing is computed yet.
 
+        An encoder-decoder reads these as its source, and predicts what follows ``targets`` or ``decoder_ids``; without
+        either, what a target text starts with.
+
         Args:
-            texts: one text, or one for each row of the batch.
+            texts: one text, or one for each row of the batch. An encoder-decoder's gets its end token.
             ids: token ids, N or B×N, instead of texts. Texts and rows of ids that are shorter than the longest are
                 padded on the right, and padding is masked.
             attention_mask: beside ids of one length, 1 for each token and 0 for padding, in the same shape.
+            token_types: beside ids of one length, the type of each token, in the same shape; without them, type 0.
+            targets: of an encoder-decoder, how the text to be written begins; the start token comes before it.
+            decoder_ids: the same as token ids, start token included.
             memory: how many bytes of computed values to keep.
 
         Raises:
-            InputError: a text has no tokens or too many, or an id is not in the vocabulary.
+            InputError: a text has no tokens or too many, an id is not in the vocabulary, or the model takes no such
+                input.
         """
         if (texts is None) == (ids is None):
             raise TypeError("trace takes either texts or ids")
+        if targets is not None and decoder_ids is not None:
+            raise TypeError("trace takes either targets or decoder_ids")
+        reader = self._source or self._reader
         if texts is not None:
-            names = [texts] if isinstance(texts, str) else list(texts)
-            rows = [self.tokenizer.tokenize(text) for text in names]
-            matrix, real = self._padded([[token.id for token in row] for row in rows])
+            rows = reader.texts([texts] if isinstance(texts, str) else list(texts), self.tokenize)
         else:
-            matrix, real = self._given(ids, attention_mask)
-            rows = [self._named(row[kept]) for row, kept in zip(matrix, real, strict=True)]
-            names = [self._written(row) for row in rows]
-        self._check(matrix)
-        trace = Trace(names, rows, [int(np.flatnonzero(kept)[-1]) if kept.any() else 0 for kept in real], memory)
-        labels = tuple(self._labels(*each) for each in zip(matrix, real, rows, strict=True))
-        batch = Batch(matrix, tuple(map(visible, names)), labels, self.vocabulary, None if real.all() else real)
-        record_decoder(trace, self.spec, self.weights.find, batch)
+            assert ids is not None
+            rows = reader.given(ids, attention_mask)
+        types = None if token_types is None else reader.types(token_types, rows, self.spec.stack.types)
+        batch = reader.batch(rows, rows.names, types, "" if self._source is None else "source")
+        if self._source is None:
+            if targets is not None or decoder_ids is not None:
+                raise InputError(
+                    "target-refused", "{model} reads one text only; it has no target beside it", model=self.name
+                )
+            mask = self._tokenizer.mask if self._tokenizer is not None and self.spec.kind == "encoder" else None
+            trace = Trace(rows.names, rows.tokens, rows.ends, memory, asked=rows.first(mask))
+            record_forward(trace, self.spec, self.weights.find, batch)
+            return trace
+        written = self._written(targets, decoder_ids, len(rows.names))
+        trace = Trace(
+            written.names,
+            written.tokens,
+            written.ends,
+            memory,
+            source_texts=rows.names,
+            source_tokens=rows.tokens,
+        )
+        record_forward(trace, self.spec, self.weights.find, self._reader.batch(written, rows.names), batch)
         return trace
 
-    def _padded(self, rows: Sequence[Sequence[int]]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """The rows' ids, filled up on the right to the longest, and which of them are real."""
-        if not rows or not all(len(row) for row in rows):
-            raise _empty()
-        matrix = np.zeros((len(rows), max(map(len, rows))), np.int64)
-        if self._tokenizer is not None:
-            offices = (self._tokenizer.pad, self._tokenizer.eos)
-            matrix[:] = next((filler for filler in offices if filler is not None), 0)
-        real = np.zeros(matrix.shape, np.bool_)
-        for number, row in enumerate(rows):
-            matrix[number, : len(row)] = row
-            real[number, : len(row)] = True
-        return matrix, real
+    def tokenize(self, text: str) -> list[Token]:
+        """The tokens of a text; of a source text, with the token that ends it, as MarianTokenizer has it."""
+        tokens = self.tokenizer.tokenize(text)
+        if self.spec.source is None:
+            return tokens
+        if not tokens or self._source is None:
+            raise empty_text()
+        end = self.spec.source.end
+        return tokens if tokens[-1].id == end else [*tokens, self._source.token(end)]
 
-    def _given(self, ids: Ids | None, mask: ArrayLike | None) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """Ids that came as such, checked to be a matrix of whole numbers or rows that can be made one."""
-        if (
-            mask is None
-            and isinstance(ids, Sequence)
-            and len({len(row) for row in ids if isinstance(row, Sequence)}) > 1
-        ):
-            return self._padded([_matrix(row)[0].tolist() for row in ids])
-        matrix = _matrix(ids)
-        if matrix.size == 0:
-            raise _empty()
-        real = np.ones(matrix.shape, np.bool_) if mask is None else _matrix(mask) != 0
-        if real.shape != matrix.shape:
+    def _begun(self, text: str) -> list[Token]:
+        """The tokens that a target text begins with, after the start token."""
+        assert self.spec.source is not None
+        own = [token for token in self.target_tokenizer.tokenize(text) if token.span is not None]
+        return [self._reader.token(self.spec.source.start), *own]
+
+    def _written(self, targets: str | Sequence[str] | None, ids: Ids | None, count: int) -> Rows:
+        """The rows of the text that an encoder-decoder writes, so far."""
+        assert self.spec.source is not None
+        start = self.spec.source.start
+        if targets is not None:
+            rows = self._reader.texts([targets] if isinstance(targets, str) else list(targets), self._begun)
+        else:
+            rows = self._reader.given([[start]] * count if ids is None else ids, left_out=start)
+        if len(rows.names) != count:
             raise InputError(
-                "mask-shape",
-                "attention_mask has shape {mask}, ids have {ids}; they must be the same",
-                mask=real.shape,
-                ids=matrix.shape,
+                "target-count",
+                "there are {targets} target texts for {sources} source texts; there must be one for each",
+                targets=len(rows.names),
+                sources=count,
             )
-        self._check(matrix)
-        return matrix, real
-
-    def _named(self, ids: NDArray[np.int64]) -> list[Token]:
-        """Tokens of ids that came as such."""
-        if self._tokenizer is not None and (not ids.size or ids.max() < self._tokenizer.size):
-            return self._tokenizer.in_context(ids.tolist())
-        return [Token(i, self.vocabulary[i], self.vocabulary[i], None, False) for i in ids.tolist()]
-
-    def _written(self, tokens: Sequence[Token]) -> str:
-        """The text that tokens make, special ones as their names; their labels where there is no tokenizer."""
-        if self._tokenizer is None or any(token.id >= self._tokenizer.size for token in tokens):
-            return " ".join(token.label for token in tokens)
-        return self._tokenizer.written([token.id for token in tokens])
-
-    def _labels(self, ids: NDArray[np.int64], real: NDArray[np.bool_], tokens: Sequence[Token]) -> list[str]:
-        names = iter(tokens)
-        return [next(names).label if kept else self.vocabulary[int(i)] for i, kept in zip(ids, real, strict=True)]
-
-    def _check(self, ids: NDArray[np.int64]) -> None:
-        wrong = ids[(ids < 0) | (ids >= self.spec.vocabulary)]
-        if wrong.size:
-            raise InputError(
-                "unknown-id",
-                "{id} is not a token id of {model}, which has ids 0 to {last}",
-                id=wrong[0],
-                model=self.name,
-                last=self.spec.vocabulary - 1,
-            )
-        if ids.shape[1] > self.spec.positions:
-            raise InputError(
-                "text-too-long",
-                "the text has {count} tokens; {model} has {limit} positions",
-                count=ids.shape[1],
-                model=self.name,
-                limit=self.spec.positions,
-            )
+        return rows
 
 
-def _empty() -> InputError:
-    return InputError("empty-text", "the text is empty: there is no token to look at")
-
-
-class _Numbers(Sequence[str]):
-    """The vocabulary of a model without a tokenizer: every id by its number."""
-
-    def __init__(self, size: int) -> None:
-        self._ids = range(size)
-
-    def __len__(self) -> int:
-        return len(self._ids)
-
-    @overload
-    def __getitem__(self, index: int) -> str: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[str]: ...
-
-    def __getitem__(self, index: int | slice) -> str | Sequence[str]:
-        found = self._ids[index]
-        return f"#{found}" if isinstance(found, int) else [f"#{number}" for number in found]
-
-
-def load(path: str | Path) -> Model:
-    """Open a model: a folder with config.json, *.safetensors and tokenizer.json, or the name of a shipped sample.
+def load(path: str | Path, progress: Progress | None = None) -> Model:
+    """Open a model: a folder with config.json, *.safetensors and tokenizer.json, a GGUF file, or the name of a shipped
+    sample or of a model on the Hub.
 
     Nothing of the weights is read yet, but every tensor's presence and shape is checked against the config.
+
+    Args:
+        path: the folder, the file or the name. A name on the Hub, ``owner/name`` or ``owner/name@revision``, is looked
+            up in the local cache, and downloaded where it is not there.
+        progress: told what a download does.
 
     Raises:
         FileError: the folder or one of its files cannot be used; the message says which and why.
     """
-    folder = _folder(path)
+    folder = _folder(path, progress)
+    if is_gguf(folder):
+        return _load_gguf(folder)
     config = Config(read_config(folder), folder / "config.json")
     adapter = family(config)
     spec = adapter.describe(config)
     config.finish()
-    tensors = open_tensors(folder)
-    head = adapter.places[HEAD].tensor
-    tied = {HEAD: EMBEDDING} if spec.tied or head not in tensors else {}
-    weights = Weights(tensors, adapter.places, tied, folder)
+    weights = Weights(open_tensors(folder), adapter.places(spec), folder, adapter.apart)
+    spec = checked(adapter.fit(spec, weights.has), weights)
+    return Model(folder, spec, weights, *tokenizers_of(folder, spec))
+
+
+def _load_gguf(file: Path) -> Model:
+    opened = open_gguf(file)
+    spec, places, tensors = describe_gguf(opened)
+    weights = Weights(tensors, places, file, config="its metadata")
+    spec = checked(spec, weights)
+    tokenizer = Tokenizer.from_gguf(file, opened.metadata)
+    check_size(tokenizer, spec.vocabulary)
+    return Model(file.parent, spec, weights, tokenizer, name=file.name)
+
+
+def checked(spec: ModelSpec, weights: Weights) -> ModelSpec:
+    """The description as the weights fit it, once every one has been found, in its shape, and none is left over.
+
+    Raises:
+        FileError: a tensor is missing, has another shape, or is not part of the model.
+    """
+    spec = fitted(spec, weights)
     # A run over one token asks for every weight once, with the axes that it must have, and computes nothing.
     blank = Batch(np.zeros((1, 1), np.int64), ("",), (("",),), ())
-    record_decoder(Trace([""], [[]], [0]), spec, weights.find, blank)
+    record_forward(Trace([""], [[]], [0]), spec, weights.find, blank, blank if spec.source else None)
     weights.finish()
-    tokenizer = Tokenizer.from_folder(folder) if (folder / "tokenizer.json").exists() else None
-    if tokenizer is not None and tokenizer.size > spec.vocabulary:
+    return spec
+
+
+def tokenizers_of(folder: Path, spec: ModelSpec) -> tuple[Tokenizer | None, Tokenizer | None]:
+    """The tokenizer, and that of the text that a translator writes; None where the folder has none.
+
+    Raises:
+        FileError: one has more tokens than its embedding has rows.
+    """
+    if os.path.lexists(folder / TOKENIZER):
+        source = target = Tokenizer.from_folder(folder)
+    elif spec.source is not None and os.path.lexists(folder / "source.spm"):
+        source, target = Tokenizer.from_pieces(folder, "source"), Tokenizer.from_pieces(folder, "target")
+    else:
+        return None, None
+    read = spec.stack if spec.source is None else spec.source.stack
+    check_size(source, read.vocabulary)
+    check_size(target, spec.vocabulary)
+    return source, target
+
+
+def check_size(tokenizer: Tokenizer | None, rows: int) -> None:
+    """Refuse a tokenizer with more tokens than its embedding has rows.
+
+    Raises:
+        FileError: it has more.
+    """
+    if tokenizer is not None and tokenizer.size > rows:
         raise FileError(
             "vocabulary-size",
             "{file} has {tokens} entries, the embedding only {rows} rows",
-            file=folder / "tokenizer.json",
+            file=tokenizer.file,
             tokens=tokenizer.size,
-            rows=spec.vocabulary,
+            rows=rows,
         )
-    return Model(folder, spec, weights, tokenizer)
+
+
+def fitted(spec: ModelSpec, weights: Weights) -> ModelSpec:
+    """The description with a head that uses the embedding where it says so, or where the files have none of its own."""
+    if spec.head is None:
+        return spec
+    head = spec.head
+    if not head.tied and not weights.has(HEAD):
+        head = replace(head, tied=True, bias=head.bias and weights.has("logits.bias"))
+    if head.tied:
+        weights.tie(HEAD, EMBEDDING if spec.source is None else f"decoder.{EMBEDDING}")
+    return replace(spec, head=head)
 
 
 def samples() -> Path:
@@ -245,23 +316,20 @@ def shipped_models() -> dict[str, Path]:
     return {path.parent.name: path.parent for path in sorted((samples() / "models").glob("*/config.json"))}
 
 
-def _folder(path: str | Path) -> Path:
-    folder = Path(path).expanduser()
-    if folder.exists():
+def _folder(path: str | Path, progress: Progress | None) -> Path:
+    # Unlike Path's own, these two take any text: a name that no file can have, or a ~user that is not there.
+    folder = Path(os.path.expanduser(path))
+    if os.path.exists(folder) or folder.suffix.lower() == SUFFIX:
         return folder
     shipped = shipped_models()
     if str(path) in shipped:
         return shipped[str(path)]
+    if HubName.read(str(path)) is not None:
+        return locate(str(path), progress)
     raise FileError(
         "no-such-model",
-        "{path} is neither a folder nor a model that ships with llm-explore ({shipped})",
-        path=path,
+        "{path} is neither a folder nor a model that ships with llm-explore ({shipped}); "
+        "a model on the Hub is named owner/name",
+        path=shortened(str(path)),
         shipped=", ".join(shipped),
     )
-
-
-def _matrix(values: Ids | None) -> NDArray[np.int64]:
-    array = np.atleast_2d(np.asarray(values))
-    if array.ndim != 2 or array.dtype.kind not in "biu":
-        raise InputError("ids-shape", "ids must be whole numbers in N or B×N, not {shape}", shape=array.shape)
-    return array.astype(np.int64)

@@ -96,7 +96,8 @@ class Weight(Operand):
     """A learned array, read from its file when looked at.
 
     ``read`` gives the numbers at an index of the array as the formulas use it (a matrix is in×out, so that x·W reads
-    from left to right, however the file stores it); ``source`` says where in which file they are.
+    from left to right, however the file stores it); ``source`` says where in which file they are. Reading one that is
+    ``converted`` makes a copy, for its file has another kind of numbers.
     """
 
     name: str
@@ -104,6 +105,7 @@ class Weight(Operand):
     axes: tuple[Axis, ...]
     read: Callable[[Index], Array]
     source: str
+    converted: bool = False
 
     @property
     def value(self) -> Array:
@@ -115,14 +117,18 @@ class Weight(Operand):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Constant(Operand):
-    """An array that follows from the positions alone, such as a mask or the angles of a rotation; made when looked at.
-    """
+    """An array that follows from the positions alone, such as a mask or a rotation's angles; made when looked at."""
 
     name: str
     symbol: str
     axes: tuple[Axis, ...]
     make: Callable[[], Array]
     formula: str
+    kind: str = ""
+    """What it is called in every model: ``mask``, ``angles`` or ``positions``; its name where nothing else is given."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "kind", self.kind or self.name)
 
     @cached_property
     def value(self) -> Array:

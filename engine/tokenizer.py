@@ -6,14 +6,17 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, cast, overload
 
 from engine.checkpoints.files import check_folder, is_panic, library_faults, read_bytes, read_json, shortened
+from engine.checkpoints.gguf import Value
+from engine.checkpoints.gguf_tokens import library_of
+from engine.checkpoints.sentencepieces import SentencePieces, Side
 from engine.errors import FileError, InputError
 from engine.spelling import Spelling, label_alone, labels_of, parts
 
@@ -85,6 +88,32 @@ class Tokenizer:
         if not tokenizer.size:
             raise FileError("tokenizer-empty", "{file}: its vocabulary is empty", file=file)
         return tokenizer
+
+    @classmethod
+    def from_pieces(cls, folder: Path, side: Side) -> Tokenizer:
+        """Reads the SentencePiece model of one side of a translator, and the vocabulary beside it.
+
+        Raises:
+            FileError: one of the files is missing or makes no sense, or the sentencepiece library is not installed.
+        """
+        named = {"eos": "</s>", "pad": "<pad>", "unk": "<unk>"} | _named_tokens(folder)
+        return cls(folder / f"{side}.spm", cast(Any, SentencePieces(folder, side, named)), named)
+
+    @classmethod
+    def from_gguf(cls, file: Path, metadata: Mapping[str, Value]) -> Tokenizer | None:
+        """Makes the tokenizer that a GGUF file's metadata describes; None where it describes none.
+
+        Raises:
+            FileError: it is of a kind that is not read, or makes no sense.
+        """
+        with library_faults(lambda reason: _unsound(file, reason)), _panics_unseen():
+            made = library_of(file, metadata)
+            return None if made is None else cls(file, _tried(made[0]), made[1])
+
+    @property
+    def file(self) -> Path:
+        """Where it was read from."""
+        return self._file
 
     def encode(self, text: str) -> list[int]:
         """The ids of the text, with the special tokens that the tokenizer puts around it.
@@ -240,6 +269,10 @@ def _loaded(data: bytes) -> tokenizers.Tokenizer:
     library = tokenizers.Tokenizer.from_buffer(data)
     library.no_truncation()
     library.no_padding()
+    return _tried(library)
+
+
+def _tried(library: tokenizers.Tokenizer) -> tokenizers.Tokenizer:
     # Much that makes the library panic shows only when it is used. Having no token for this text is no fault.
     with suppress(Exception):
         library.decode(library.encode("a 你\n").ids)

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from threading import RLock
 
+import numpy as np
+
 from engine.axes import Axis
 from engine.derivation import Derivation
 from engine.errors import InputError
@@ -16,6 +18,9 @@ from engine.tokenizer import Token
 from engine.values import Values
 
 GIBIBYTE = 1 << 30
+
+# The two stacks of an encoder-decoder, which come first in the names of their stages.
+SIDES = ("encoder", "decoder")
 
 # Told how many of the stages that are needed have been computed, and how many there are. It may raise to stop the work.
 Progress = Callable[[int, int], None]
@@ -37,13 +42,25 @@ class Stage(Operand):
 
     @property
     def kind(self) -> str:
-        """The name without the layer's number: what the same stage of every layer is called."""
-        return ".".join(part for part in self.name.split(".") if part != "layers" and not part.isdigit())
+        """What the same stage of every layer is called: its name without layer and side, with the op's variety."""
+        parts = [part for part in self.name.split(".") if part not in ("layers", *SIDES) and not part.isdigit()]
+        return ".".join([*parts, self.op.variety] if self.op.variety else parts)
 
     @property
     def layer(self) -> int | None:
         """The number of the layer it belongs to, from 0; None outside the layers."""
         return next((int(part) for part in self.name.split(".") if part.isdigit()), None)
+
+    @property
+    def side(self) -> str:
+        """``encoder`` or ``decoder`` where the model has both; the empty text elsewhere."""
+        first = self.name.partition(".")[0]
+        return first if first in SIDES else ""
+
+    @property
+    def block(self) -> str | None:
+        """What part of its layer it belongs to: ``attention``, ``cross_attention`` or ``mlp``; None outside layers."""
+        return None if self.layer is None else self.name.split(".")[-2]
 
     @property
     def formula(self) -> str:
@@ -65,26 +82,41 @@ class Stage(Operand):
             InputError: there is no such cell.
         """
         place = self.check(tuple(cell))
-        return Derivation(self, place, self.number(place), self.op.derive(place, self.inputs))
+        with _quiet():
+            return Derivation(self, place, self.number(place), self.op.derive(place, self.inputs))
 
 
 class Trace:
     """All stages of one run over one batch of texts.
 
     Attributes:
-        texts: the texts, one for each row of the batch.
+        texts: the texts that are predicted, one for each row of the batch.
         tokens: the tokens of each text, padding left out.
         ends: the position of each text's last token.
+        asked: the position of each text where a prediction is asked for first: its mask token, or else its end.
+        source_texts: the texts that an encoder-decoder reads before it writes these; none elsewhere.
+        source_tokens: the tokens of each of those, padding left out.
         stages: every stage, in the order of the computation.
         computed: how often each stage has been computed, by name.
     """
 
     def __init__(
-        self, texts: Sequence[str], tokens: Sequence[Sequence[Token]], ends: Sequence[int], memory: int = GIBIBYTE
+        self,
+        texts: Sequence[str],
+        tokens: Sequence[Sequence[Token]],
+        ends: Sequence[int],
+        memory: int = GIBIBYTE,
+        *,
+        asked: Sequence[int] | None = None,
+        source_texts: Sequence[str] = (),
+        source_tokens: Sequence[Sequence[Token]] = (),
     ) -> None:
         self.texts = tuple(texts)
         self.tokens = tuple(tuple(row) for row in tokens)
         self.ends = tuple(ends)
+        self.asked = self.ends if asked is None else tuple(asked)
+        self.source_texts = tuple(source_texts)
+        self.source_tokens = tuple(tuple(row) for row in source_tokens)
         self.stages: list[Stage] = []
         self.computed: Counter[str] = Counter()
         self._by_name: dict[str, Stage] = {}
@@ -120,6 +152,10 @@ class Trace:
         self.stages.append(stage)
         self._by_name[name] = stage
         return stage
+
+    def tokens_along(self, axis: Axis) -> tuple[tuple[Token, ...], ...]:
+        """The tokens of each text that stand along an N or M axis, padding left out."""
+        return self.source_tokens if axis.side == "source" else self.tokens
 
     def value(self, stage: Stage) -> Array:
         """The stage's numbers, computed now if they are not kept."""
@@ -181,7 +217,8 @@ class Trace:
             with self._lock:
                 array = self._values.get(stage.name)
                 if array is None:
-                    array = stage.op.run(stage.inputs, fetch)
+                    with _quiet():
+                        array = stage.op.run(stage.inputs, fetch)
                     array.flags.writeable = False
                     self.computed[stage.name] += 1
                     self._values.put(stage.name, array, stage.lasting)
@@ -195,20 +232,22 @@ class Trace:
                 progress(done + 1, len(needed))
         return at_hand
 
+    def unknown_layer(self, layer: int) -> InputError:
+        """The error for a layer that is not there."""
+        return InputError(
+            "unknown-layer",
+            "there is no layer {layer}; this model has layers 0 to {last}",
+            layer=layer,
+            last=max((stage.layer for stage in self.stages if stage.layer is not None), default=-1),
+        )
+
     def _unknown(self, name: str) -> InputError:
         import re
         from difflib import get_close_matches
 
-        layers = sorted({stage.layer for stage in self.stages if stage.layer is not None})
         asked = re.search(r"layers\.(\d+)", name)
-        if asked and layers and int(asked[1]) not in layers:
-            return InputError(
-                "unknown-layer",
-                "there is no layer {layer}; this model has layers {first} to {last}",
-                layer=asked[1],
-                first=layers[0],
-                last=layers[-1],
-            )
+        if asked and int(asked[1]) not in {stage.layer for stage in self.stages}:
+            return self.unknown_layer(int(asked[1]))
         close = get_close_matches(name, self._by_name, n=3, cutoff=0.5)
         last = name.split(".")[-1]
         close += [known for known in self._by_name if known.split(".")[-1] == last and known not in close][:3]
@@ -218,3 +257,8 @@ class Trace:
             name=name,
             stages=", ".join(close) + ", …" if close else ", ".join(list(self._by_name)[:4]) + ", …",
         )
+
+
+def _quiet() -> np.errstate:
+    """While it is entered, NumPy does not warn on the terminal: what overflows shows as ∞, what is undefined as NaN."""
+    return np.errstate(all="ignore")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Hashable
 
+import numpy as np
+
 from engine.operand import Array
 
 
@@ -60,23 +62,22 @@ class Values:
     def _can_fit(self, array: Array, lasting: bool) -> bool:
         """Whether there is room once all has gone that may go: nothing lasting goes for something passing."""
         staying = [array] if lasting else [array, *self._lasting.values()]
-        sizes = {id(buffer): _bytes_of(buffer) for buffer in map(_buffer, staying)}
-        return sum(sizes.values()) <= self.budget
+        return sum(dict(map(_storage, staying)).values()) <= self.budget
 
     def _count(self, array: Array, change: int) -> None:
-        buffer = _buffer(array)
-        users = self._users.get(id(buffer), 0)
-        self._users[id(buffer)] = users + change
+        buffer, size = _storage(array)
+        users = self._users.get(buffer, 0)
+        self._users[buffer] = users + change
         if users + change == 0:
-            del self._users[id(buffer)]
+            del self._users[buffer]
         if 0 in (users, users + change):
-            self._bytes += change * _bytes_of(buffer)
+            self._bytes += change * size
 
 
-def _buffer(array: Array) -> Any:
-    """What holds the numbers of an array: itself, or the one that it is a view of."""
-    return array if array.base is None else array.base
+def _storage(array: Array) -> tuple[int, int]:
+    """The identity and the bytes of what holds an array's numbers: itself, or the array that it is a view of.
 
-
-def _bytes_of(buffer: Any) -> int:
-    return int(buffer.nbytes)
+    Numbers in the memory map of a file take none: the system keeps its pages, or reads them again.
+    """
+    buffer = array if array.base is None else array.base
+    return id(buffer), buffer.nbytes if isinstance(buffer, np.ndarray) and buffer.flags.owndata else 0

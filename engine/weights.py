@@ -11,6 +11,7 @@ import numpy as np
 
 from engine.architectures.places import Place, Places
 from engine.axes import Axis
+from engine.checkpoints.files import shortened
 from engine.checkpoints.tensors import Tensor
 from engine.errors import FileError
 from engine.operand import Weight
@@ -23,16 +24,34 @@ PREFIX = re.compile(r"^(model|transformer|bert|gpt_neox)\.")
 
 
 class Weights:
-    """Finds a trace's weights among a checkpoint's tensors and checks their shapes; notes which tensors were asked for.
-    """
+    """Finds a trace's weights among a checkpoint's tensors, checks their shapes, notes which tensors were asked for."""
 
-    def __init__(self, tensors: Mapping[str, Tensor], places: Places, tied: Mapping[str, str], folder: Path) -> None:
+    def __init__(
+        self,
+        tensors: Mapping[str, Tensor],
+        places: Places,
+        folder: Path,
+        apart: re.Pattern[str] | None = None,
+        config: str = "config.json",
+    ) -> None:
+        """``apart`` matches tensors that belong to a part of the checkpoint which no trace shows; ``config`` is what
+        describes the model.
+        """
         self.folder = folder
         self._tensors = tensors
         self._places = places
-        self._tied = tied
+        self._apart = apart
+        self._config = config
+        self._tied: dict[str, str] = {}
         self._used: set[str] = set()
-        self._found: dict[str, Weight] = {}
+
+    def has(self, name: str) -> bool:
+        """Whether the checkpoint holds a weight of this name; of a layer's, whether the first layer has it."""
+        return self._stored(name) is not None
+
+    def tie(self, name: str, other: str) -> None:
+        """Make a weight the turned other one, as a head uses the embedding; a tensor of its own is not looked at."""
+        self._tied[name] = other
 
     def find(self, name: str, symbol: str, axes: tuple[Axis, ...]) -> Weight:
         """The weight of a name, which must have these axes.
@@ -41,19 +60,19 @@ class Weights:
             FileError: the checkpoint does not have it, or has it in another shape.
         """
         tensor, place = self._tensor(name)
-        stored = place.view(np.broadcast_to(np.zeros((), np.uint8), tensor.shape))
-        if stored.shape != tuple(axis.size for axis in axes):
+        if not _fits(tensor, place, axes):
             raise FileError(
                 "tensor-shape",
-                "{file}: tensor {tensor} has shape {shape}; config.json asks for {wanted}",
+                "{file}: tensor {tensor} has shape {shape}; {config} asks for {wanted}",
                 file=tensor.file,
                 tensor=tensor.name,
                 shape="×".join(map(str, tensor.shape)),
                 wanted=self._as_stored(axes, place),
+                config=self._config,
             )
-        self._used.add(tensor.name)
         source = f"{tensor.file.name} · {tensor.name}{place.note} · {tensor.dtype}"
-        return Weight(name, symbol, axes, partial(tensor.read, view=place.view), source)
+        read = partial(tensor.read, view=place.view)
+        return Weight(name, symbol, axes, read, source, converted=tensor.is_converted)
 
     def finish(self) -> None:
         """Refuse a tensor that no stage uses: the checkpoint is not what its config says.
@@ -61,36 +80,62 @@ class Weights:
         Raises:
             FileError: it names the first of them.
         """
-        tied = {self._tensor_name(name) for name in self._tied}
-        unused = sorted(name for name in self._tensors if name not in self._used | tied and not BUFFER.search(name))
+        tied = {tensor for name in self._tied for tensor in self._names(name)}
+        accounted = self._used | tied
+        unused = sorted(
+            name
+            for name in self._tensors
+            if name not in accounted and not BUFFER.search(name) and not (self._apart and self._apart.search(name))
+        )
         if unused:
             raise FileError(
                 "tensor-unused",
-                "{folder}: tensor {tensor} is not part of the model that config.json describes ({count} such)",
+                "{folder}: tensor {tensor} is not part of the model that {config} describes ({count} such)",
                 folder=self.folder,
-                tensor=unused[0],
+                tensor=shortened(unused[0]),
                 count=len(unused),
+                config=self._config,
             )
 
-    def _tensor_name(self, name: str) -> str:
+    def _names(self, name: str) -> list[str]:
+        """What the tensor of a weight may be called: as the full model names it, then without that prefix."""
+        full = self._full_names(name)
+        return [*full, *(PREFIX.sub("", tensor) for tensor in full)]
+
+    def _full_names(self, name: str) -> list[str]:
         layer = re.search(r"\d+", name)
-        place = self._places[re.sub(r"\d+", "{i}", name, count=1)]
-        return place.tensor.format(i=layer[0] if layer else "")
+        place = self._place(name)
+        return [tensor.format(i=layer[0] if layer else "") for tensor in (place.tensor, *place.also)]
+
+    def _place(self, name: str) -> Place:
+        return self._places[re.sub(r"\d+", "{i}", name, count=1)]
+
+    def _stored(self, name: str) -> Tensor | None:
+        return next((self._tensors[tensor] for tensor in self._names(name) if tensor in self._tensors), None)
 
     def _tensor(self, name: str) -> tuple[Tensor, Place]:
-        place = self._places[re.sub(r"\d+", "{i}", name, count=1)]
-        wanted = self._tensor_name(name)
-        without_prefix = PREFIX.sub("", wanted)
-        tied = self._tied.get(name)
-        for candidate in (wanted, without_prefix):
-            if tied is None and candidate in self._tensors:
-                return self._tensors[candidate], place
-        if tied is not None:
-            tensor, other = self._tensor(tied)
+        if name in self._tied:
+            tensor, other = self._tensor(self._tied[name])
             return tensor, Place(other.tensor, lambda stored: other.view(stored).T, "ᵀ")
-        raise FileError("tensor-missing", "{folder}: tensor {tensor} is missing", folder=self.folder, tensor=wanted)
+        found = self._stored(name)
+        if found is None:
+            wanted = self._names(name)[0]
+            raise FileError("tensor-missing", "{folder}: tensor {tensor} is missing", folder=self.folder, tensor=wanted)
+        # Saved under two of its names, it is the same tensor.
+        full = self._full_names(name)
+        self._used.update(full if found.name in full else (PREFIX.sub("", tensor) for tensor in full))
+        return found, self._place(name)
 
     @staticmethod
     def _as_stored(axes: tuple[Axis, ...], place: Place) -> str:
+        if place.whole is not None:
+            return "×".join(map(str, place.whole))
         sizes = [axis.size for axis in axes]
-        return "×".join(map(str, sizes[::-1] if place.note else sizes))
+        return "×".join(map(str, sizes[::-1] if place.turned else sizes))
+
+
+def _fits(tensor: Tensor, place: Place, axes: tuple[Axis, ...]) -> bool:
+    if place.whole is not None:
+        return tensor.shape == place.whole
+    blank = np.broadcast_to(np.zeros((), np.uint8), tensor.shape)
+    return bool(place.view(blank).shape == tuple(axis.size for axis in axes))

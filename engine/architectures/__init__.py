@@ -1,2 +1,1 @@
-"""Model families: what a config.json describes, where a checkpoint keeps its weights, and the forward pass they share.
-"""
+"""Model families: what config.json describes, where a checkpoint keeps its weights, the forward pass they share."""

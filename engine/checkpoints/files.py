@@ -68,9 +68,10 @@ def read_bytes(path: Path, limit: int) -> bytes:
     Raises:
         FileError: it cannot be read, or is longer than ``limit`` bytes.
     """
-    check_file(path)
+    size = check_file(path)
     with readable(path), path.open("rb") as file:
-        data = file.read(limit + 1)
+        # Python makes room for all that it is asked to read.
+        data = file.read(min(size, limit) + 1)
     if len(data) > limit:
         raise FileError(
             "file-too-long", "{file}: is longer than the {limit} bytes that are read", file=path, limit=limit

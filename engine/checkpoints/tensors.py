@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import json
 import math
+import mmap
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath, PureWindowsPath
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -30,6 +32,8 @@ from engine.errors import FileError
 
 HEADER_LIMIT = 16 << 20
 DIMENSION_LIMIT = 8
+# So many bytes are copied out of the maps of a model's files before their pages are given back.
+RESIDENT = 64 << 20
 STORED_AS = {"F32": "<f4", "F16": "<f2", "BF16": "<u2"}
 
 SINGLE, INDEX, SUFFIX = "model.safetensors", "model.safetensors.index.json", ".safetensors"
@@ -47,9 +51,14 @@ class Tensor:
     dtype: str
     shape: tuple[int, ...]
     file: Path
-    _data: _Data = field(repr=False)
+    _data: Data = field(repr=False)
     _begin: int = field(repr=False)
     _end: int = field(repr=False)
+
+    @property
+    def is_converted(self) -> bool:
+        """Whether reading it makes a copy: it is not stored as float32."""
+        return self.dtype != "F32"
 
     @property
     def mapped(self) -> NDArray[Any]:
@@ -89,7 +98,11 @@ class Tensor:
             IndexError: ``index`` does not fit ``shape``.
         """
         stored = self.mapped if view is None else view(self.mapped)
-        return self.to_float32(stored[(*index, ...)])
+        part = stored[(*index, ...)]
+        values = self.to_float32(part)
+        if self.is_converted:
+            self._data.maps.copied(part.nbytes)
+        return values
 
 
 def open_tensors(folder: Path) -> dict[str, Tensor]:
@@ -101,14 +114,14 @@ def open_tensors(folder: Path) -> dict[str, Tensor]:
     Raises:
         FileError: there is none, or a header or the index is not sound.
     """
-    names = names_in(folder)
+    names, maps = names_in(folder), Maps()
     if SINGLE in names:
-        return _tensors_of(folder / SINGLE)
+        return _tensors_of(folder / SINGLE, maps)
     if INDEX in names:
-        return _tensors_of_shards(folder)
+        return _tensors_of_shards(folder, maps)
     others = [name for name in names if name.endswith(SUFFIX) and not name.startswith(".")]
     if len(others) == 1:
-        return _tensors_of(folder / others[0])
+        return _tensors_of(folder / others[0], maps)
     if others:
         text = "{file}: holds {count} *.safetensors files ({names}) and no {index} to say how they belong together"
         raise FileError("weights-ambiguous", text, file=folder, count=len(others), names=_listed(others), index=INDEX)
@@ -122,30 +135,61 @@ def open_tensors(folder: Path) -> dict[str, Tensor]:
     raise FileError("weights-missing", "{file}: holds no *.safetensors file; " + EXPECTED, file=folder)
 
 
-class _Data:
+class Maps:
+    """The memory maps of a model's files.
+
+    A page that has been read counts as the process's memory for as long as the system lets it. What has been copied out
+    of the maps is given back: the system keeps the page in its cache, or reads it again.
+    """
+
+    def __init__(self) -> None:
+        self._maps: list[mmap.mmap] = []
+        self._copied = 0
+        self._lock = Lock()
+
+    def add(self, mapped: mmap.mmap) -> None:
+        self._maps.append(mapped)
+
+    def copied(self, size: int) -> None:
+        """Count ``size`` bytes that have been copied; nobody needs their pages any more."""
+        with self._lock:
+            self._copied += size
+            if self._copied < RESIDENT:
+                return
+            self._copied = 0
+        for mapped in self._maps:
+            # Other systems than Linux and macOS take pages back by themselves.
+            if hasattr(mapped, "madvise"):
+                mapped.madvise(mmap.MADV_DONTNEED)
+
+
+class Data:
     """The bytes of a file, mapped when they are first asked for."""
 
-    def __init__(self, path: Path, size: int) -> None:
-        self.path, self.size = path, size
+    def __init__(self, path: Path, size: int, maps: Maps) -> None:
+        # It is mapped later, when a relative path may lead elsewhere.
+        self.path, self.size = path.absolute(), size
+        self.maps = maps
         self._bytes: NDArray[np.uint8] | None = None
 
     def bytes(self) -> NDArray[np.uint8]:
         if self._bytes is None:
             check_file(self.path)
-            with readable(self.path):
-                mapped = np.asarray(np.memmap(self.path, np.uint8, "r"))
-            if mapped.size != self.size:
+            with readable(self.path), self.path.open("rb") as file:
+                mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+            if len(mapped) != self.size:
                 text = "{file}: was {before} bytes long when it was opened and is {now} bytes long now; load it again"
-                raise FileError("weights-changed", text, file=self.path, before=self.size, now=mapped.size)
-            self._bytes = mapped
+                raise FileError("weights-changed", text, file=self.path, before=self.size, now=len(mapped))
+            self.maps.add(mapped)
+            self._bytes = np.frombuffer(mapped, np.uint8)
         return self._bytes
 
 
-def _tensors_of(path: Path) -> dict[str, Tensor]:
+def _tensors_of(path: Path, maps: Maps) -> dict[str, Tensor]:
     size = check_file(path)
     header, data_begin = _read_header(path, size)
     _validate(path)
-    data = _Data(path, size)
+    data = Data(path, size, maps)
     tensors = {}
     for name, entry in _parsed(path, header).items():
         if name != "__metadata__":
@@ -217,7 +261,16 @@ def _checked_shape(path: Path, name: str, shape: list[int]) -> tuple[int, ...]:
     return tuple(shape)
 
 
-def _tensors_of_shards(folder: Path) -> dict[str, Tensor]:
+def shard_names(index: Path) -> list[str]:
+    """The files that an index says the tensors are in: bare names, each once.
+
+    Raises:
+        FileError: the index is not sound.
+    """
+    return sorted(set(_weight_map(index).values()))
+
+
+def _tensors_of_shards(folder: Path, maps: Maps) -> dict[str, Tensor]:
     index = folder / INDEX
     shard_of = _weight_map(index)
     shards = sorted(set(shard_of.values()))
@@ -228,7 +281,7 @@ def _tensors_of_shards(folder: Path) -> dict[str, Tensor]:
         raise FileError("shards-missing", text, file=index, **values)
     for name in shards:
         _check_inside(index, folder, name)
-    held = {name: _tensors_of(folder / name) for name in shards}
+    held = {name: _tensors_of(folder / name, maps) for name in shards}
     tensors = {}
     for shard, its_tensors in held.items():
         for name, tensor in its_tensors.items():
@@ -260,9 +313,14 @@ def _is_bare(name: str) -> bool:
 
 
 def _check_inside(index: Path, folder: Path, shard: str) -> None:
-    """Refuses a shard that is a link out of the folder; the links of the Hub cache lead to the blobs beside it."""
+    """Refuses a shard that is a link out of the folder.
+
+    The links of the Hub cache lead to the blobs beside its snapshots, or on to those that its repositories share.
+    """
     home, target = Path(os.path.realpath(folder)), Path(os.path.realpath(folder / shard))
-    is_cached = home.parent.name == "snapshots" and target.parent == home.parent.parent / "blobs"
+    repository = home.parent.parent
+    stores = (repository / "blobs", repository.parent / "blobs")
+    is_cached = home.parent.name == "snapshots" and any(target.is_relative_to(store) for store in stores)
     if not is_cached and not target.is_relative_to(home):
         text = "{file}: shard {shard} is a link out of the folder, to {target}; put the file itself there"
         raise FileError("shard-outside", text, file=index, shard=shortened(shard), target=target)

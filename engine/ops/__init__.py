@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from engine.ops.attention import ApplyMask, AttentionScores, MergeHeads, Softmax, SplitHeads, WeightedSum
 from engine.ops.base import Op
-from engine.ops.elementwise import Activation, Add, Multiply, Scale
+from engine.ops.elementwise import Activation, Add, Multiply, Scale, SoftCap, Times
+from engine.ops.given import Given, GivenTokens, GivenWeight
 from engine.ops.linear import Linear
 from engine.ops.lookup import Embedding, Tokenize
+from engine.ops.loss import Losses, MeanLoss, Successors
 from engine.ops.norm import LayerNorm, RMSNorm
+from engine.ops.pool import Pool
+from engine.ops.positions import Positions, Types
 from engine.ops.rope import Rope
 
 __all__ = [
@@ -16,16 +20,27 @@ __all__ = [
     "ApplyMask",
     "AttentionScores",
     "Embedding",
+    "Given",
+    "GivenTokens",
+    "GivenWeight",
     "LayerNorm",
     "Linear",
+    "Losses",
+    "MeanLoss",
     "MergeHeads",
     "Multiply",
     "Op",
+    "Pool",
+    "Positions",
     "RMSNorm",
     "Rope",
     "Scale",
+    "SoftCap",
     "Softmax",
     "SplitHeads",
+    "Successors",
+    "Times",
     "Tokenize",
+    "Types",
     "WeightedSum",
 ]

@@ -11,13 +11,12 @@ from engine.axes import Axis
 from engine.derivation import Number, Reference, Step, Sum
 from engine.operand import Array, Cell, Index
 from engine.ops.base import Inputs, Op, copied, products
-from engine.ops.parallel import over_blocks
+from engine.ops.parallel import matrix_product, over_blocks
 
 
 @dataclass(frozen=True)
 class SplitHeads(Op):
-    """…×N×(H·d) → …×H×N×d: each head takes its own d neighbouring coordinates. ``heads`` and ``tokens`` name the axes.
-    """
+    """…×N×(H·d) → …×H×N×d: each head takes d neighbouring coordinates. ``heads`` and ``tokens`` name the axes."""
 
     heads: Axis
     tokens: Axis
@@ -107,11 +106,9 @@ class AttentionScores(Op):
     def forward(self, *arrays: Array) -> Array:
         queries, keys = arrays
         if queries.shape[1] == keys.shape[1]:
-            result: Array = np.matmul(queries, keys.swapaxes(-1, -2))
-            return result
+            return matrix_product(queries, keys.swapaxes(-1, -2))
         grouped, shared = _grouped(queries, keys)
-        together: Array = np.matmul(grouped, shared.swapaxes(-1, -2))
-        return together.reshape(*queries.shape[:3], keys.shape[2])
+        return matrix_product(grouped, shared.swapaxes(-1, -2)).reshape(*queries.shape[:3], keys.shape[2])
 
     def reads(self, cell: Cell, inputs: Inputs) -> tuple[Index, ...]:
         batch, head, query, key = cell
@@ -129,8 +126,13 @@ class AttentionScores(Op):
 
 @dataclass(frozen=True)
 class ApplyMask(Op):
-    """Scores B×H×N×M where the mask (1×N×M, or B×N×M where texts are padded) has a 1, and −∞ where it has a 0."""
+    """Scores B×H×N×M where the mask (1×N×M, or B×N×M where texts are padded) has a 1, and −∞ where it has a 0.
 
+    ``variety`` says what the mask hides: later tokens (the empty text), ``padding`` alone, or what lies outside a
+    ``window`` as well.
+    """
+
+    variety: str = ""
     name = "mask"
 
     def signs(self, inputs: Inputs) -> tuple[str, ...]:
@@ -146,12 +148,9 @@ class ApplyMask(Op):
     def forward(self, *arrays: Array) -> Array:
         scores, mask = arrays
         result = np.empty(scores.shape, np.float32)
-
-        def block(x: Array, seen: Array, out: Array) -> None:
-            np.copyto(out, x)
-            np.copyto(out, -np.inf, where=seen == 0)
-
-        over_blocks(block, scores, np.broadcast_to(mask[:, None], scores.shape), result)
+        # The smaller of a number and −∞ is −∞; of a number and NaN, which `fmin` takes for nothing, the number itself.
+        bound = np.where(mask[:, None] == 0, np.float32(-np.inf), np.float32(np.nan))
+        over_blocks(np.fmin, scores, np.broadcast_to(bound, scores.shape), result)
         return result
 
     def mask_cell(self, cell: Cell, mask: Index) -> Cell:
@@ -221,12 +220,12 @@ class Softmax(Op):
 
 
 def _softmax_rows(x: Array, out: Array) -> None:
-    peak = np.max(x, axis=-1, keepdims=True)
-    np.copyto(peak, 0.0, where=np.isneginf(peak))
+    peak = x.max(axis=-1, keepdims=True)
+    peak[peak == -np.inf] = 0.0
     np.subtract(x, peak, out=out)
     np.exp(out, out=out)
-    total = np.sum(out, axis=-1, keepdims=True)
-    np.copyto(total, 1.0, where=total == 0)
+    total = out.sum(axis=-1, keepdims=True)
+    total[total == 0.0] = 1.0
     np.divide(out, total, out=out)
 
 
@@ -248,11 +247,9 @@ class WeightedSum(Op):
     def forward(self, *arrays: Array) -> Array:
         weights, values = arrays
         if weights.shape[1] == values.shape[1]:
-            result: Array = np.matmul(weights, values)
-            return result
+            return matrix_product(weights, values)
         grouped, shared = _grouped(weights, values)
-        together: Array = np.matmul(grouped, shared)
-        return together.reshape(*weights.shape[:3], values.shape[3])
+        return matrix_product(grouped, shared).reshape(*weights.shape[:3], values.shape[3])
 
     def reads(self, cell: Cell, inputs: Inputs) -> tuple[Index, ...]:
         batch, head, query, k = cell

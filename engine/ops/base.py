@@ -20,11 +20,13 @@ class Op(ABC):
 
     ``signs`` write the equation around its operands: ``("", "·", "")`` is `a · b`, ``("softmax(", ")")`` is
     `softmax(a)`; there is one more of them than there are operands. ``transposed`` marks the operands that the equation
-    turns on their side, as it does Kᵀ.
+    turns on their side, as it does Kᵀ. ``variety`` tells apart what the same step is in different models, where its
+    explanation depends on it: a mask that hides later tokens from one that hides padding.
     """
 
     name: ClassVar[str]
     transposed: ClassVar[tuple[int, ...]] = ()
+    variety: str = ""
 
     @abstractmethod
     def signs(self, inputs: Inputs) -> tuple[str, ...]:

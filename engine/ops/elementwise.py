@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
@@ -13,6 +11,7 @@ from engine.axes import Axis
 from engine.derivation import Number, Reference, Step
 from engine.operand import Array, Cell, Index
 from engine.ops.base import Inputs, Op
+from engine.ops.curves import CURVES, ActivationName
 from engine.ops.parallel import over_blocks
 
 
@@ -28,15 +27,21 @@ class Elementwise(Op):
 
 @dataclass(frozen=True)
 class Add(Elementwise):
-    """x + y: the residual connection (He et al. 2015, arXiv:1512.03385)."""
+    """x + y + …: the residual connection (He et al. 2015, arXiv:1512.03385), the sum of vectors that make up an input.
 
+    An operand with fewer axes, such as a bias, is added to every row. ``first`` is what the formula calls the first
+    operand: x, the residual stream; its own symbol where it is None.
+    """
+
+    first: str | None = "x"
     name = "add"
 
     def signs(self, inputs: Inputs) -> tuple[str, ...]:
         return ("", *("+",) * (len(inputs) - 1), "")
 
     def formula(self, symbol: str, inputs: Inputs) -> str:
-        return f"{symbol} = x + {' + '.join(operand.symbol for operand in inputs[1:])}"
+        terms = (self.first or inputs[0].symbol, *(operand.symbol for operand in inputs[1:]))
+        return f"{symbol} = {' + '.join(terms)}"
 
     def forward(self, *arrays: Array) -> Array:
         result: Array = arrays[0] + arrays[1]
@@ -44,10 +49,20 @@ class Add(Elementwise):
             result += array
         return result
 
+    def reads(self, cell: Cell, inputs: Inputs) -> tuple[Index, ...]:
+        return tuple(cell[len(cell) - len(operand.axes) :] for operand in inputs)
+
     def derive(self, cell: Cell, inputs: Inputs) -> tuple[Step, ...]:
-        first, *others = (Reference.to(operand, *cell) for operand in inputs)
+        parts = zip(inputs, self.reads(cell, inputs), strict=True)
+        first, *others = (Reference.to(operand, *part) for operand, part in parts)
         pieces = tuple(piece for other in others for piece in (" + ", other))
-        return (Step("+", first.value + sum(other.value for other in others), (first, *pieces)),)
+        return (
+            Step(
+                " + ".join(operand.symbol for operand in inputs),
+                first.value + sum(other.value for other in others),
+                (first, *pieces),
+            ),
+        )
 
 
 @dataclass(frozen=True)
@@ -68,7 +83,7 @@ class Multiply(Elementwise):
 
     def derive(self, cell: Cell, inputs: Inputs) -> tuple[Step, ...]:
         first, second = (Reference.to(operand, *cell) for operand in inputs)
-        return (Step("×", first.value * second.value, (first, " × ", second)),)
+        return (Step(f"{inputs[0].symbol} ⊙ {inputs[1].symbol}", first.value * second.value, (first, " × ", second)),)
 
 
 @dataclass(frozen=True)
@@ -95,15 +110,77 @@ class Scale(Elementwise):
 
     def derive(self, cell: Cell, inputs: Inputs) -> tuple[Step, ...]:
         x = Reference.to(inputs[0], *cell)
-        return (Step("÷", x.value / self.divisor, (x, " ÷ ", Number(self.divisor))),)
+        return (
+            Step(f"{inputs[0].symbol} ÷ {self.divisor_text}", x.value / self.divisor, (x, " ÷ ", Number(self.divisor))),
+        )
 
 
-ActivationName = Literal["silu"]
+@dataclass(frozen=True)
+class Times(Elementwise):
+    """x × factor, as embeddings are by √D (Vaswani et al. 2017, arXiv:1706.03762, section 3.4)."""
+
+    factor: float
+    factor_text: str
+    name = "times"
+
+    def signs(self, inputs: Inputs) -> tuple[str, ...]:
+        return ("", f"× {self.factor_text}")
+
+    def formula(self, symbol: str, inputs: Inputs) -> str:
+        worth = f"{self.factor:.6g}"
+        equals = "" if worth == self.factor_text else f", {self.factor_text} = {worth}"
+        return f"{symbol} = {inputs[0].symbol} × {self.factor_text}{equals}"
+
+    def forward(self, *arrays: Array) -> Array:
+        result = np.empty_like(arrays[0])
+        factor = np.float32(self.factor)
+        over_blocks(lambda x, out: np.multiply(x, factor, out=out), arrays[0], result)
+        return result
+
+    def derive(self, cell: Cell, inputs: Inputs) -> tuple[Step, ...]:
+        x = Reference.to(inputs[0], *cell)
+        return (
+            Step(f"{inputs[0].symbol} × {self.factor_text}", x.value * self.factor, (x, " × ", Number(self.factor))),
+        )
+
+
+@dataclass(frozen=True)
+class SoftCap(Elementwise):
+    """c·tanh(x ÷ c): numbers held between −c and c (Gemma Team 2024, arXiv:2408.00118, section 2)."""
+
+    cap: float
+    name = "soft_cap"
+
+    def signs(self, inputs: Inputs) -> tuple[str, ...]:
+        return (f"{self.cap:g}·tanh(", f"÷ {self.cap:g})")
+
+    def formula(self, symbol: str, inputs: Inputs) -> str:
+        return f"{symbol} = {self.cap:g}·tanh({inputs[0].symbol} ÷ {self.cap:g})"
+
+    def forward(self, *arrays: Array) -> Array:
+        result = np.empty_like(arrays[0])
+        cap = np.float32(self.cap)
+
+        def block(x: Array, out: Array) -> None:
+            np.divide(x, cap, out=out)
+            np.tanh(out, out=out)
+            out *= cap
+
+        over_blocks(block, arrays[0], result)
+        return result
+
+    def derive(self, cell: Cell, inputs: Inputs) -> tuple[Step, ...]:
+        x = Reference.to(inputs[0], *cell)
+        tanh = math.tanh(x.value / self.cap)
+        return (
+            Step(f"tanh({inputs[0].symbol} ÷ {self.cap:g})", tanh, ("tanh(", x, " ÷ ", Number(self.cap), ")")),
+            Step(f"{self.cap:g}·tanh", self.cap * tanh, (Number(self.cap), " × ", Number(tanh))),
+        )
 
 
 @dataclass(frozen=True)
 class Activation(Elementwise):
-    """A fixed curve applied to every number, by the name that config.json gives it."""
+    """A fixed curve applied to every number."""
 
     function: ActivationName
     name = "activation"
@@ -121,34 +198,3 @@ class Activation(Elementwise):
 
     def derive(self, cell: Cell, inputs: Inputs) -> tuple[Step, ...]:
         return CURVES[self.function].derive(Reference.to(inputs[0], *cell))
-
-
-@dataclass(frozen=True)
-class Curve:
-    """An activation function: its formula, its forward into a given array, and the arithmetic of one number."""
-
-    formula: str
-    forward: Callable[[Array, Array], object]
-    derive: Callable[[Reference], tuple[Step, ...]]
-
-
-def _silu(x: Array, out: Array) -> None:
-    np.negative(x, out=out)
-    with np.errstate(over="ignore"):  # e^(−x) is ∞ for x < −88, and x ÷ ∞ is the right 0
-        np.exp(out, out=out)
-    out += np.float32(1.0)
-    np.divide(x, out, out=out)
-
-
-def _derive_silu(x: Reference) -> tuple[Step, ...]:
-    power = math.exp(min(-x.value, 700.0))
-    return (
-        Step("e^(−x)", power, ("exp(−", x, ")")),
-        Step("silu", x.value / (1.0 + power), (x, " ÷ (1 + ", Number(power), ")")),
-    )
-
-
-CURVES: dict[ActivationName, Curve] = {
-    # Hendrycks and Gimpel 2016, arXiv:1606.08415; Ramachandran et al. 2017, arXiv:1710.05941 (as "swish").
-    "silu": Curve("silu(x) = x ÷ (1 + e^(−x))", _silu, _derive_silu),
-}

@@ -2,40 +2,52 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-
-import numpy as np
 
 from engine.axes import Axis
 from engine.derivation import Number, Reference, Step
-from engine.operand import Array, Cell, Index
+from engine.operand import Array, Cell, Index, Operand, Weight
 from engine.ops.base import Inputs, Op, products
+from engine.ops.parallel import matrix_product, product_by_columns
 
 
 @dataclass(frozen=True)
 class Linear(Op):
-    """x·W (+ b): every row of x, …×in, times a matrix in×out."""
+    """x·W (+ b): every row of x, …×N×in, times a matrix in×out.
 
+    ``rows`` names the result's rows where they are to be called something else than x's: source tokens become M, what
+    is looked at, where a target text looks at them.
+    """
+
+    rows: Axis | None = None
     name = "linear"
 
     def signs(self, inputs: Inputs) -> tuple[str, ...]:
         return (*("", "·", "+")[: len(inputs)], "")
 
     def axes(self, inputs: Inputs) -> tuple[Axis, ...]:
-        return (*inputs[0].axes[:-1], inputs[1].axes[1])
+        kept = inputs[0].axes[:-1]
+        return (*(kept if self.rows is None else (*kept[:-1], self.rows)), inputs[1].axes[1])
 
     def formula(self, symbol: str, inputs: Inputs) -> str:
         bias = f" + {inputs[2].symbol}" if len(inputs) == 3 else ""
         return f"{symbol} = {inputs[0].symbol}·{inputs[1].symbol}{bias}"
 
     def forward(self, *arrays: Array) -> Array:
-        x, weight = arrays[:2]
-        # One product over all rows: BLAS is several times faster on one large matrix than on a stack of small ones.
-        rows = np.matmul(x.reshape(-1, x.shape[-1]), weight)
-        if len(arrays) == 3:
-            rows += arrays[2]
-        result: Array = rows.reshape(*x.shape[:-1], weight.shape[1])
-        return result
+        x, weight, *bias = arrays
+        return _completed(matrix_product(_flat(x), weight), x, bias)
+
+    def run(self, inputs: Inputs, fetch: Callable[[Operand], Array]) -> Array:
+        weight = inputs[1]
+        if not isinstance(weight, Weight) or not weight.converted:
+            return super().run(inputs, fetch)
+        x, bias = fetch(inputs[0]), [fetch(operand) for operand in inputs[2:]]
+
+        def columns(part: slice) -> Array:
+            return weight.part((slice(None), part))
+
+        return _completed(product_by_columns(_flat(x), columns, weight.shape[1]), x, bias)
 
     def reads(self, cell: Cell, inputs: Inputs) -> tuple[Index, ...]:
         *row, column = cell
@@ -53,3 +65,17 @@ class Linear(Op):
 
     def cost(self, inputs: Inputs) -> int:
         return super().cost(inputs) * inputs[0].axes[-1].size
+
+
+def _flat(x: Array) -> Array:
+    """All rows as one matrix: BLAS is several times faster on one large matrix than on a stack of small ones."""
+    rows: Array = x.reshape(-1, x.shape[-1])
+    return rows
+
+
+def _completed(rows: Array, x: Array, bias: Sequence[Array]) -> Array:
+    """The rows with the bias, where there is one, arranged as those of x."""
+    for array in bias:
+        rows += array
+    result: Array = rows.reshape(*x.shape[:-1], rows.shape[-1])
+    return result

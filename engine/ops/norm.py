@@ -45,8 +45,7 @@ class Norm(Op):
 
 @dataclass(frozen=True)
 class RMSNorm(Norm):
-    """x ÷ √(mean(x²) + ε) ⊙ γ (Zhang and Sennrich 2019, arXiv:1910.07467). Gemma stores γ less 1: ``offset`` adds it.
-    """
+    """x ÷ √(mean(x²) + ε) ⊙ γ (Zhang and Sennrich 2019, arXiv:1910.07467). Gemma stores γ less 1 (``offset``)."""
 
     offset: float = 0.0
     name = "rms_norm"

@@ -1,40 +1,141 @@
-"""Element-wise work block by block: a block stays in the processor's cache, and blocks run on several threads.
+"""Large work in parts: a part stays in the processor's cache, and parts run on several threads.
 
-NumPy lets go of the interpreter lock inside its loops, so threads really work at the same time. Each row's arithmetic
-is the same however rows are shared out, so results do not depend on the number of threads.
+NumPy lets go of the interpreter lock inside its loops, so threads really work at the same time. How work is cut follows
+from its shape alone, and each row's arithmetic is the same however rows are shared out: results do not depend on the
+number of threads.
 """
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
-from itertools import product
+from functools import cache, partial
+from threading import Lock
 from typing import Any
 
-from engine.operand import Array
+import numpy as np
 
-# Measured: 256 KiB of float32 keeps the input and the output of a block in a second-level cache.
-BLOCK = 65_536
+from engine.operand import Array, Index
+
+# Measured, in float32: the input and the output of such a block are in the second-level cache, and the interpreter
+# lock, which every call of NumPy asks for, is not what threads wait for.
+BLOCK = 131_072
 # Below this, handing work to a thread costs more than it saves.
-SMALL = 4 * BLOCK
+SMALL = 2 * BLOCK
+# So many multiplications are a part of a product worth a thread, and so many rows use the other matrix often enough.
+PRODUCT, ROWS = 1 << 24, 128
+# Measured: numbers converted to float32, so many at a time, are still in the cache when the product uses them.
+CONVERTED = 1 << 18
+# OpenBLAS starts to use several threads at about so many.
+BLAS_ALONE = 1 << 18
 
 
 def over_blocks(work: Callable[..., Any], *arrays: Array) -> None:
-    """Call ``work`` on matching blocks of whole last-axis rows of all arrays, which have one shape of two axes or more.
-    """
+    """Call ``work`` on matching blocks of whole last-axis rows of all arrays, of one shape of two axes or more."""
     shape = arrays[0].shape
     if arrays[0].size <= SMALL:
         work(*arrays)
         return
-    step = max(1, BLOCK // shape[-1])
-    leading = product(*map(range, shape[:-2]))
-    blocks = [(*place, slice(start, start + step)) for place in leading for start in range(0, shape[-2], step)]
-    # `list` so that an exception in a thread is raised here.
-    list(_pool().map(lambda block: work(*(array[block] for array in arrays)), blocks))
+    _share(lambda block: work(*(array[block] for array in arrays)), _cut(shape, BLOCK))
+
+
+def matrix_product(x: Array, y: Array) -> Array:
+    """x·y of stacks of matrices, …×N×K times …×K×M; a stack of one matrix serves all."""
+    leading = np.broadcast_shapes(x.shape[:-2], y.shape[:-2])
+    result = np.empty((*leading, x.shape[-2], y.shape[-1]), np.float32)
+    row = y.shape[-2] * y.shape[-1]
+    cost = math.prod(result.shape[:-1]) * row
+    if cost < BLAS_ALONE:
+        return np.matmul(x, y, out=result)
+    x, y = np.broadcast_to(x, (*leading, *x.shape[-2:])), np.broadcast_to(y, (*leading, *y.shape[-2:]))
+
+    def part(rows: Index) -> None:
+        np.matmul(x[rows], y[rows[: len(leading)]], out=result[rows])
+
+    with _blas_on_one_thread:
+        _share(part, _cut((*result.shape[:-1], row), max(PRODUCT, ROWS * row)))
+    return result
+
+
+def product_by_columns(x: Array, columns: Callable[[slice], Array], count: int) -> Array:
+    """x·y of N×K and K×``count``, of which only a few ``columns`` at a time are made, used and forgotten."""
+    result = np.empty((len(x), count), np.float32)
+
+    def part(index: Index) -> None:
+        np.matmul(x, columns(index[0]), out=result[:, index[0]])
+
+    with _blas_on_one_thread:
+        _share(part, _cut((count, x.shape[-1]), CONVERTED))
+    return result
+
+
+def _cut(shape: Sequence[int], most: int) -> list[Index]:
+    """The parts of an array of this shape, whole rows of the last axis and about ``most`` numbers each, as indices."""
+    inner = math.prod(shape[1:])
+    if len(shape) > 2 and inner > most:
+        return [(place, *rest) for place in range(shape[0]) for rest in _cut(shape[1:], most)]
+    step = max(1, most // max(1, inner))
+    return [(slice(start, start + step),) for start in range(0, shape[0], step)]
+
+
+def _share(work: Callable[[Index], Any], parts: Sequence[Index]) -> None:
+    """Call ``work`` on every part, here and on the pool's threads: whoever is free takes the next."""
+    waiting = iter(parts)
+
+    def take() -> None:
+        for part in waiting:
+            work(part)
+
+    helpers = [_pool().submit(take) for _ in range(min(_threads(), len(parts)) - 1)]
+    try:
+        take()
+    finally:
+        for helper in helpers:
+            helper.result()
+
+
+def _threads() -> int:
+    return min(8, os.cpu_count() or 1)
 
 
 @cache
 def _pool() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(max_workers=min(8, os.cpu_count() or 1), thread_name_prefix="engine")
+    # NumPy's settings are a thread's own; numbers that overflow are shown, not warned of.
+    return ThreadPoolExecutor(_threads(), "engine", initializer=partial(np.seterr, all="ignore"))
+
+
+class _OneThread:
+    """Keeps BLAS to one thread while anybody is inside.
+
+    The rows are shared out here. Threads of its own would not help, stall where a processor is busy with something
+    else, and let the last bits of a product depend on how many of them there are.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._inside = 0
+        self._limit: Any = None
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if not self._inside:
+                self._limit = _libraries().limit(limits=1, user_api="blas")
+            self._inside += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._inside -= 1
+            if not self._inside:
+                self._limit.restore_original_limits()
+
+
+_blas_on_one_thread = _OneThread()
+
+
+@cache
+def _libraries() -> Any:
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()

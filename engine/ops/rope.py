@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from engine.axes import Axis
-from engine.derivation import Number, Reference, Step
+from engine.derivation import Number, Piece, Reference, Step
 from engine.operand import Array, Cell, Index
 from engine.ops.base import Inputs, Op, copied
 
@@ -19,8 +19,12 @@ class Rope(Op):
 
     Inputs are x, B×H×N×d, and the angles, N×(r/2). Coordinate i of a head is paired with i + r/2 over its first r
     coordinates; a pair (x, y) turns by its angle θ to (x·cos θ − y·sin θ, y·cos θ + x·sin θ).
+
+    ``magnitude`` multiplies cosine and sine: YaRN (Peng et al. 2023, arXiv:2309.00071, section 3.4) and LongRoPE (Ding
+    et al. 2024, arXiv:2402.13753) lengthen queries and keys with it, which sharpens the softmax over long texts.
     """
 
+    magnitude: float = 1.0
     name = "rope"
 
     def signs(self, inputs: Inputs) -> tuple[str, ...]:
@@ -31,12 +35,18 @@ class Rope(Op):
 
     def formula(self, symbol: str, inputs: Inputs) -> str:
         half = inputs[1].axes[-1].size
-        return f"{symbol}[k] = x[k]·cos θₖ − x[k+{half}]·sin θₖ,  {symbol}[k+{half}] = x[k+{half}]·cos θₖ + x[k]·sin θₖ"
+        turned = f"x[k]·cos θₖ − x[k+{half}]·sin θₖ", f"x[k+{half}]·cos θₖ + x[k]·sin θₖ"
+        if self.magnitude != 1.0:
+            turned = f"{self.magnitude:.6g}·({turned[0]})", f"{self.magnitude:.6g}·({turned[1]})"
+        return f"{symbol}[k] = {turned[0]},  {symbol}[k+{half}] = {turned[1]}"
 
     def forward(self, *arrays: Array) -> Array:
         x, angles = arrays
         half = angles.shape[-1]
         cos, sin = np.cos(angles), np.sin(angles)
+        if self.magnitude != 1.0:
+            cos *= np.float32(self.magnitude)
+            sin *= np.float32(self.magnitude)
         left, right = x[..., :half], x[..., half : 2 * half]
         result = np.empty(x.shape, np.float32)
         np.multiply(left, cos, out=result[..., :half])
@@ -64,22 +74,24 @@ class Rope(Op):
         y = Reference.to(inputs[0], *place, position, pair + half)
         angle = Reference.to(inputs[1], position, pair)
         # The forward takes the cosine of a float32 angle in float32; so does a reader who checks it.
-        cos, sin = math.cos(angle.value), math.sin(angle.value)
+        cos, sin = self.magnitude * math.cos(angle.value), self.magnitude * math.sin(angle.value)
+        times: tuple[Piece, ...] = () if self.magnitude == 1.0 else (Number(self.magnitude), " × ")
+        letter = "" if self.magnitude == 1.0 else "m·"
         turned = (
             Step(
-                "x·cos θ − y·sin θ",
+                f"x·{letter}cos θ − y·{letter}sin θ",
                 x.value * cos - y.value * sin,
                 (x, " × ", Number(cos), " − ", y, " × ", Number(sin)),
             )
             if k < half
             else Step(
-                "y·cos θ + x·sin θ",
+                f"y·{letter}cos θ + x·{letter}sin θ",
                 y.value * cos + x.value * sin,
                 (y, " × ", Number(cos), " + ", x, " × ", Number(sin)),
             )
         )
         return (
-            Step("cos θ", cos, ("cos(", angle, ")")),
-            Step("sin θ", sin, ("sin(", angle, ")")),
+            Step(f"{letter}cos θ", cos, (*times, "cos(", angle, ")")),
+            Step(f"{letter}sin θ", sin, (*times, "sin(", angle, ")")),
             turned,
         )

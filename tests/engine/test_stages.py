@@ -60,6 +60,9 @@ def expected_stages() -> list[tuple[str, str, list[str], str]]:
         ("norm", "rms_norm", ["layers.1.mlp.residual", "norm.weight"], "B×N×D = 1×3×64"),
         ("logits", "linear", ["norm", "logits.weight"], "B×N×V = 1×3×4096"),
         ("probabilities", "softmax", ["logits"], "B×N×V = 1×3×4096"),
+        ("targets", "successors", ["tokens"], "B×N = 1×2"),
+        ("losses", "negative_log", ["probabilities", "targets"], "B×N = 1×2"),
+        ("loss", "mean", ["losses"], "B×1 = 1×1"),
     ]
 
 
@@ -76,7 +79,7 @@ def test_names_ops_inputs_and_shapes_in_order(trace: Trace) -> None:
 
 
 def test_stages_are_found_by_name_and_know_their_place(trace: Trace) -> None:
-    assert len(trace) == len(trace.stages) == 2 + 2 * 24 + 3
+    assert len(trace) == len(trace.stages) == 2 + 2 * 24 + 6
     for position, stage in enumerate(trace.stages):
         assert trace[stage.name] is stage
         assert stage.name in trace

@@ -1,0 +1,117 @@
+"""Recording the stages of a worked example: those that are computed, those that its file gives, and its weights."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from engine.architectures.recorder import Recorder
+from engine.axes import Axis
+from engine.errors import FileError
+from engine.operand import Array, Index, Operand, Weight
+from engine.ops import Given, GivenWeight, Op
+from engine.trace import Stage, Trace
+from engine.worked.comparison import Comparison
+from engine.worked.numbers import Matrix, Numbers
+from engine.worked.paper import Paper
+
+# More numbers than this are not computed for one stage.
+STAGE_LIMIT = 1 << 24
+
+
+@dataclass
+class Recording:
+    """Records stages, and keeps what the file gives for those that are computed as well."""
+
+    paper: Paper
+    trace: Trace
+    comparisons: list[Comparison] = field(default_factory=list, init=False)
+    fitting: str = field(default="", init=False)
+
+    @property
+    def root(self) -> Recorder:
+        """Records stages outside attention."""
+        return Recorder(self.trace, self.find)
+
+    def stage(self, here: Recorder, name: str, op: Op, *inputs: Operand, key: str = "", symbol: str = "") -> Stage:
+        """Record a stage that is computed; what the file gives for it under ``key`` is kept to be compared."""
+        stage = here.stage(name, op, *inputs, symbol=symbol)
+        self.check(stage, key)
+        return stage
+
+    def given(
+        self, here: Recorder, name: str, key: str, axes: Sequence[Axis], symbol: str = "", fits: str = ""
+    ) -> Stage:
+        """Record a stage that the file gives."""
+        matrix, known = self.paper.matrix(key, axes, fits)
+        if np.isnan(matrix.values).any():
+            text = "{file}: {entry} gives only some rows; nothing computes the others, so that all are needed"
+            raise FileError("worked-partial", text, file=self.paper.at(key), entry=key)
+        if matrix.values.size > STAGE_LIMIT:
+            raise self.too_large(key, matrix.values.size)
+        numbers = matrix.values.astype(np.float32)
+        return here.stage(name, Given(numbers, known, self.paper.source(key)), symbol=symbol or key)
+
+    def linear(
+        self,
+        here: Recorder,
+        name: str,
+        letter: str,
+        x: Stage,
+        *,
+        key: str,
+        symbol: str = "",
+        rows: Axis | None = None,
+        out: Axis | None = None,
+    ) -> Stage:
+        """x·W (+ b), with W of the file."""
+        shape = self.paper.shape(f"W_{letter}")
+        if out is None:
+            size = shape[-1] if shape else 0
+            out = Axis("D" if size in (0, x.shape[-1]) else "H·d", size)
+        elif not out.size:
+            out = out.resized(shape[-1] if shape else 0)
+        self.fitting = named(x)
+        stage = here.linear(name, x, out, letter, bias=f"b_{letter}" in self.paper, symbol=symbol, rows=rows)
+        self.check(stage, key)
+        return stage
+
+    def find(self, name: str, symbol: str, axes: tuple[Axis, ...]) -> Weight:
+        """A weight of the file, for the recorder."""
+        matrix, known = self.paper.matrix(symbol, axes, self.fitting)
+        return self.weight(name, symbol, known, matrix.values, symbol)
+
+    def weight(self, name: str, symbol: str, axes: tuple[Axis, ...], values: Numbers, key: str) -> Weight:
+        """A matrix of the file as a weight; one that is filled with a single number takes no memory."""
+        filled = values.strides == (0,) * values.ndim
+        numbers = np.broadcast_to(np.float32(values.flat[0]), values.shape) if filled else values.astype(np.float32)
+
+        def read(index: Index) -> Array:
+            part: Array = numbers[index] if index else numbers
+            return part
+
+        return GivenWeight(name, symbol, axes, read, self.paper.source(key), converted=filled)
+
+    def check(self, stage: Stage, key: str) -> None:
+        """Make sure that a stage can be computed, and keep what the file gives for it."""
+        if stage.size > STAGE_LIMIT:
+            raise self.too_large(stage.name, stage.size)
+        if key in self.paper:
+            matrix, _ = self.paper.matrix(key, stage.axes, named(stage))
+            self.comparisons.append(Comparison(stage, key, _spread(matrix, stage.shape)))
+
+    def too_large(self, name: str, count: int) -> FileError:
+        """The error for a stage with too many numbers."""
+        text = "{file}: {entry} has {count} numbers; there may be {limit}"
+        return FileError("worked-too-large", text, file=self.paper.path, entry=name, count=count, limit=STAGE_LIMIT)
+
+
+def _spread(matrix: Matrix, shape: tuple[int, ...]) -> Matrix:
+    return Matrix(np.broadcast_to(matrix.values, shape), np.broadcast_to(matrix.halves, shape))
+
+
+def named(stage: Stage) -> str:
+    """A stage in a message: its symbol and its shape."""
+    return f"{stage.symbol} {stage.shape_text}"
