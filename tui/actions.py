@@ -7,7 +7,9 @@ from typing import Literal
 
 from textual.binding import Binding
 
-Group = Literal["step", "look", "view", "text", "program"]
+from tui.language import language
+
+Group = Literal["step", "look", "attention", "view", "text", "program"]
 
 
 @dataclass(frozen=True)
@@ -22,8 +24,9 @@ class Action:
     """The keys as a person reads them."""
 
     def binding(self) -> Binding:
-        """Textual's binding. The description is the id; widgets that show it ask the language files."""
-        return Binding(self.keys, self.call, self.id, show=False, id=self.id, tooltip=self.id)
+        """Textual's binding, in English: bindings belong to a class, which has no reader yet."""
+        name = language("en")(f"keys.{self.id}")
+        return Binding(self.keys, self.call, name, show=False, id=self.id, tooltip=name)
 
 
 ACTIONS = (
@@ -51,6 +54,13 @@ ACTIONS = (
     Action("previous_operand", "shift+tab", "choose(-1)", "look", "⇧Tab"),
     Action("back", "escape,backspace", "back", "look", "esc ⌫"),
     Action("copy", "y", "copy", "look", "y"),
+    Action("graph", "g", "graph", "attention", "g"),
+    Action("heads_map", "m", "heads_map", "attention", "m"),
+    Action("threshold_up", "plus,equals_sign", "threshold(1)", "attention", "+"),
+    Action("threshold_down", "minus", "threshold(-1)", "attention", "−"),
+    Action("top_up", "right_parenthesis", "top(1)", "attention", ")"),
+    Action("top_down", "left_parenthesis", "top(-1)", "attention", "("),
+    Action("graph_cycle", "v", "graph_cycle", "attention", "v"),
     Action("zoom", "z", "zoom", "view", "z"),
     Action("tree", "s", "tree", "view", "s"),
     Action("theme", "T", "theme", "view", "T"),
@@ -62,14 +72,14 @@ ACTIONS = (
     Action("quit", "q,ctrl+q", "app.quit", "program", "q"),
 )
 
-# The bar at the bottom: the keys shown, what they do, and the action a click calls.
-FOOTER = (
-    ("← →", "step", "step(1)"),
-    ("[ ]", "head", "step_head(1)"),
-    ("{ }", "layer", "step_layer(1)"),
-    ("hjkl", "move", "move(0,1)"),
-    ("⏎", "follow", "follow"),
-    ("p", "predictions", "predictions"),
-    ("e", "edit", "edit"),
-    ("?", "help", "help"),
+# The bar at the bottom: what a group of keys does, and each key with the action that a click on it calls.
+FOOTER: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
+    ("step", (("← ", "step(-1)"), ("→", "step(1)"))),
+    ("head", (("[ ", "step_head(-1)"), ("]", "step_head(1)"))),
+    ("layer", (("{ ", "step_layer(-1)"), ("}", "step_layer(1)"))),
+    ("move", (("h", "move(0,-1)"), ("j", "move(1,0)"), ("k", "move(-1,0)"), ("l", "move(0,1)"))),
+    ("graph", (("g", "graph"),)),
+    ("predictions", (("p", "predictions"),)),
+    ("edit", (("e", "edit"),)),
+    ("help", (("?", "help"),)),
 )

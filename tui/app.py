@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
 from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from signal import SIGTERM
 from typing import ClassVar
 
 from textual.app import App
@@ -14,6 +19,7 @@ from tui.commands import ExplorerCommands
 from tui.language import Language
 from tui.screens.explorer import Explorer
 from tui.session import Session
+from tui.widgets.palette import color_depth
 
 # One accent, which always means *here*; everything else is the page, the text, and the scales of the numbers.
 DARK = Theme(
@@ -41,11 +47,15 @@ LIGHT = Theme(
     variables={"quiet": "#6b6f73"},
 )
 
+MAGENTA = "#aa00aa"
+
 
 class ExploreApp(App[int]):
     """Explores a session."""
 
     TITLE = "llm-explore"
+    # A default screen's own stylesheet would not be read.
+    CSS_PATH = "screens/explorer.tcss"
     COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {ExplorerCommands}
     BINDINGS: ClassVar[list[BindingType]] = []
     ENABLE_COMMAND_PALETTE = True
@@ -55,9 +65,22 @@ class ExploreApp(App[int]):
         self._session = session
         self._say = say
         self.register_theme(DARK)
-        self.register_theme(LIGHT)
+        # Of sixteen colours the one nearest to this brown is a yellow, which white paper swallows.
+        self.register_theme(replace(LIGHT, accent=MAGENTA) if color_depth(self) == "16" else LIGHT)
         self.theme = f"explore-{theme}"
         self.animation_level = "none"
 
-    def on_mount(self) -> None:
-        self.push_screen(Explorer(self._session, self._say))
+    def get_default_screen(self) -> Explorer:
+        return Explorer(self._session, self._say)
+
+    def on_load(self) -> None:
+        """Asked to end by a signal, leave the terminal as it was found."""
+        # Where signals cannot be handled, as on Windows, they end the program as they did.
+        with suppress(NotImplementedError):
+            asyncio.get_running_loop().add_signal_handler(SIGTERM, self.exit, None, 128 + SIGTERM)
+
+    def on_ready(self) -> None:
+        """The first frame stands: what the command line has put off begins."""
+        if not gc.isenabled():
+            gc.freeze()
+            gc.enable()

@@ -53,14 +53,17 @@ def place_text(operand: Operand, cell: Cell, text: int, say: Language) -> str:
         for axis, position in zip(operand.axes, cell, strict=True)
         if axis.symbol not in ("B", "1")
     ]
-    return f"{operand.symbol}[{', '.join(labels)}]"
+    return f"{operand.symbol}[{', '.join(labels)}]" if labels else operand.symbol
 
 
 def lines(derivation: Derivation, text: int, width: int, rows: int, say: Language) -> list[Line]:
-    """The arithmetic, a line a step and up to ``rows`` lines of terms a sum; last what rounding leaves, if anything."""
+    """The arithmetic in lines that fit, up to ``rows`` lines of terms a sum; last what rounding leaves, if anything."""
     result: list[Line] = []
     for step in derivation.steps:
-        result += _sum_lines(step, text, width, rows, say) if step.sum is not None else [_step_line(step, text, say)]
+        if step.sum is None:
+            result += _folded(_step_line(step, text, say), width)
+        else:
+            result += _sum_lines(step, text, width, rows, say)
     if derivation.gap:
         gap = [Part(f"   {say('number.gap', gap=number_text(derivation.gap))}", "quiet")]
         if _width(result[-1]) + _width(gap) <= width:
@@ -89,9 +92,24 @@ def _step_line(step: Step, text: int, say: Language) -> Line:
     return [Part(f"{name} = ", "name"), *pieces]
 
 
+def _folded(line: Line, width: int) -> list[Line]:
+    """The line, broken before an operator where it is too long."""
+    units: list[Line] = []
+    for part in line:
+        if not units or part.text.startswith(tuple(f" {sign}" for sign in (*OPERATORS, "="))):
+            units.append([])
+        units[-1].append(part)
+    result = units[:1]
+    for unit in units[1:]:
+        if _width(result[-1]) + _width(unit) <= width:
+            result[-1] = [*result[-1], *unit]
+        else:
+            result.append([Part("  "), *unit])
+    return result
+
+
 def _sum_lines(step: Step, text: int, width: int, rows: int, say: Language) -> list[Line]:
-    """A sum as a table of its largest terms, each with its numbers and what they come to; then the rest and the total.
-    """
+    """A sum as a table of its largest terms, each with its numbers and what they come to; the rest, and the total."""
     total = step.sum
     assert total is not None
     head = f"{step.name} = "
@@ -102,15 +120,11 @@ def _sum_lines(step: Step, text: int, width: int, rows: int, say: Language) -> l
     terms = total.largest(max(1, rows * (width // 8)))
     entries = [_entry(term, total, "" if axis is None else axis.label(term.position, text)) for term in terms]
     pitch = max(map(_width, entries)) + 3
-    columns = max(1, (width - indent) // pitch)
-    left, rest = total.rest(0)
-    shown = entries
-    if len(total.values) > rows * columns:
-        # One place is for the rest.
-        shown = entries[: max(1, rows * columns - 1)]
-    left, rest = total.rest(len(shown))
-    if left:
-        shown = [*shown, [Part(f"{say('number.rest', count=left)} = {number_text(rest)}", "quiet")]]
+    for columns in range(max(1, (width - indent) // pitch), 0, -1):
+        shown = _with_rest(entries, total, rows * columns, say)
+        # What the others come to may be wider than a term.
+        if (len(shown) - 1) % columns * pitch + _width(shown[-1]) <= width - indent:
+            break
     result: list[Line] = []
     for at in range(0, len(shown), columns):
         line: Line = [Part(head, "name") if at == 0 else Part(" " * indent)]
@@ -124,6 +138,15 @@ def _sum_lines(step: Step, text: int, width: int, rows: int, say: Language) -> l
     return [*result, [Part(" " * max(0, indent - 3)), *end]]
 
 
+def _with_rest(entries: list[Line], total: Sum, places: int, say: Language) -> list[Line]:
+    """As many of the terms as there are places; where they are too few, the last is for what the others come to."""
+    shown = entries if len(total.values) <= places else entries[: max(1, places - 1)]
+    left, rest = total.rest(len(shown))
+    if not left:
+        return shown
+    return [*shown, [Part(f"{say('number.rest', count=left)} = {number_text(rest)}", "quiet")]]
+
+
 def _entry(term: Term, total: Sum, label: str) -> Line:
     """A term: where along the axis it is, the numbers, and what they come to."""
     place = Part(f"{label or term.position}: ", "quiet")
@@ -131,14 +154,16 @@ def _entry(term: Term, total: Sum, label: str) -> Line:
         return [place, Part(number_text(term.value), "reference", term.factors[0])]
     parts: Line = [place]
     if total.before or total.after:
-        parts += [*_pieces(total.before), _number(term.factors[0]), *_pieces(total.after)]
+        # (−0.24)² is not −0.24²; in (x − mean)² the number stands after a bracket already.
+        squared = _number(term.factors[0], bracketed=not total.before)
+        parts += [*_pieces(total.before), *squared, *_pieces(total.after)]
     elif len(term.factors) == 1:
-        return [place, _number(term.factors[0])]
+        return [place, *_number(term.factors[0])]
     else:
-        for number, factor in enumerate(term.factors):
-            parts += [Part("×")] if number else []
-            bracketed = number and factor.value < 0
-            parts += [Part("("), _number(factor), Part(")")] if bracketed else [_number(factor)]
+        first, *others = term.factors
+        parts += _number(first)
+        for factor in others:
+            parts += [Part("×"), *_number(factor, bracketed=True)]
     return [*parts, Part(f" = {number_text(term.value)}")]
 
 
@@ -150,15 +175,14 @@ def _pieces(pieces: tuple[Piece, ...]) -> Iterator[Part]:
             before = piece
             continue
         # A negative number after an operator stands in brackets: 0.95 × (−0.42).
-        if piece.value < 0 and before.rstrip().endswith(OPERATORS):
-            yield from (Part("("), _number(piece), Part(")"))
-        else:
-            yield _number(piece)
+        yield from _number(piece, bracketed=before.rstrip().endswith(OPERATORS))
 
 
-def _number(piece: Reference | Number) -> Part:
+def _number(piece: Reference | Number, bracketed: bool = False) -> Line:
+    """A number; a negative one in brackets, if asked."""
     text = number_text(piece.value)
-    return Part(text, "reference", piece) if isinstance(piece, Reference) else Part(text)
+    number = Part(text, "reference", piece) if isinstance(piece, Reference) else Part(text)
+    return [Part("("), number, Part(")")] if bracketed and piece.value < 0 else [number]
 
 
 def _width(parts: Line) -> int:

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from enum import StrEnum
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
-
-import typer
 
 from tui.language import LANGUAGES, language, locale_language
 
 if TYPE_CHECKING:
+    import typer
+
     from engine.model import Model
     from engine.trace import Trace
+    from engine.worked import Worked
 
 SAMPLE_TEXT, SAMPLE_MODEL = "我爱你", "tiny-gpt"
 USAGE, UNUSABLE = 2, 1
+# Where this is set, the shell asks how a word could go on.
+COMPLETION = "_LLM_EXPLORE_COMPLETE"
 
 
 class Format(StrEnum):
@@ -46,7 +51,7 @@ class Code(StrEnum):
 def _asked_language() -> str:
     """The language of --help itself: --lang where it stands among the arguments, else the locale's."""
     words = sys.argv[1:]
-    for word, following in zip(words, [*words[1:], ""], strict=True):
+    for word, following in zip(words, [*words, ""][1:], strict=True):
         given = following if word == "--lang" else word.removeprefix("--lang=")
         if given in LANGUAGES:
             return given
@@ -67,32 +72,56 @@ def _version(asked: bool) -> None:
     if asked:
         from importlib.metadata import version
 
-        typer.echo(f"llm-explore {version('llm-explore')}")
-        raise typer.Exit
+        print(f"llm-explore {version('llm-explore')}")
+        raise SystemExit
 
 
 def _list_models(asked: bool) -> None:
     if asked:
         from tui.report.models import listing
 
-        typer.echo(listing(say))
-        raise typer.Exit
+        print(listing(say))
+        raise SystemExit
 
 
-app = typer.Typer(
-    help=say("cli.help"),
-    context_settings={"help_option_names": ["-h", "--help"]},
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-)
+def _list_worked(asked: bool) -> None:
+    if asked:
+        from tui.report.worked import listing
+
+        print(listing(say))
+        raise SystemExit
 
 
-@app.command(help=say("cli.help"), epilog=say("cli.epilog"))
+def _worked_names(incomplete: str) -> list[str]:
+    """Completion for --worked: the names of shipped examples."""
+    from engine.worked import shipped_worked
+
+    return [name for name in shipped_worked() if name.startswith(incomplete)]
+
+
+def _list_demos(asked: bool) -> None:
+    if asked:
+        from tui.demo.shipped import list_demos
+
+        print(list_demos(say))
+        raise SystemExit
+
+
+def _demo_names(incomplete: str) -> list[str]:
+    """Completion for --demo: the names of shipped demos."""
+    from tui.demo.shipped import shipped_demos
+
+    return [name for name in shipped_demos() if name.startswith(incomplete)]
+
+
 def explore(
     texts: Annotated[list[str] | None, typer.Argument(help=say("cli.texts"), show_default=False)] = None,
     model: Annotated[
         str, typer.Option("--model", "-m", help=say("cli.model"), metavar="NAME|DIR", autocompletion=_models)
     ] = SAMPLE_MODEL,
+    target: Annotated[
+        list[str] | None, typer.Option(help=say("cli.target"), metavar="TEXT", show_default=False)
+    ] = None,
     report: Annotated[bool, typer.Option("--report", help=say("cli.report"))] = False,
     stage: Annotated[str | None, typer.Option(help=say("cli.stage"), metavar="NAME", show_default=False)] = None,
     layer: Annotated[int | None, typer.Option(help=say("cli.layer"), show_default=False)] = None,
@@ -101,9 +130,33 @@ def explore(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help=say("cli.output"), metavar="FILE", show_default=False)
     ] = None,
+    verify: Annotated[Path | None, typer.Option(help=say("cli.verify"), metavar="FILE", show_default=False)] = None,
     lang: Annotated[Code | None, typer.Option(help=say("cli.lang"), show_default=False)] = None,
     theme: Annotated[Theme, typer.Option(help=say("cli.theme"))] = Theme.DARK,
     memory: Annotated[int, typer.Option(help=say("cli.memory"), metavar="MIB", min=1)] = 1024,
+    worked: Annotated[
+        str | None,
+        typer.Option(help=say("cli.worked"), metavar="NAME|FILE", show_default=False, autocompletion=_worked_names),
+    ] = None,
+    demo: Annotated[
+        str | None,
+        typer.Option(help=say("cli.demo"), metavar="NAME|FILE", show_default=False, autocompletion=_demo_names),
+    ] = None,
+    speed: Annotated[float, typer.Option(help=say("cli.speed"), min=0.1, max=100.0)] = 1.0,
+    from_: Annotated[
+        str | None, typer.Option("--from", help=say("cli.from"), metavar="SCENE", show_default=False)
+    ] = None,
+    loop: Annotated[bool, typer.Option("--loop", help=say("cli.loop"))] = False,
+    text: Annotated[list[str] | None, typer.Option(help=say("cli.text"), metavar="TEXT", show_default=False)] = None,
+    check: Annotated[bool, typer.Option("--check", help=say("cli.check"))] = False,
+    record: Annotated[Path | None, typer.Option(help=say("cli.record"), metavar="DIR", show_default=False)] = None,
+    demo_new: Annotated[Path | None, typer.Option(help=say("cli.demo_new"), metavar="FILE", show_default=False)] = None,
+    list_demos: Annotated[
+        bool, typer.Option("--list-demos", help=say("cli.list_demos"), is_eager=True, callback=_list_demos)
+    ] = False,
+    list_worked: Annotated[
+        bool, typer.Option("--list-worked", help=say("cli.list_worked"), is_eager=True, callback=_list_worked)
+    ] = False,
     list_models: Annotated[
         bool, typer.Option("--list-models", help=say("cli.list_models"), is_eager=True, callback=_list_models)
     ] = False,
@@ -113,28 +166,75 @@ def explore(
 ) -> None:
     """Explore a text, or report on it where no terminal can be drawn on."""
     plain = report or format_ is not Format.TEXT or output is not None or not _has_terminal()
-    given = _texts(texts or [], interactive=not plain)
+    without_text = worked is not None or demo is not None or demo_new is not None or verify is not None
+    given = [] if without_text else _texts(texts or [], interactive=not plain)
+    _make_haste()
     from engine.errors import EngineError, FileError
 
     try:
-        opened, trace = _open(model, given, memory)
+        if demo is not None or demo_new is not None:
+            from tui.demo.commands import Wish, run
+
+            wish = Wish(demo, demo_new, check, record, text or None, speed, from_, loop, theme.value, memory << 20)
+            raise SystemExit(run(wish, say, _load, has_terminal=_has_terminal()))
+        if worked is not None:
+            from engine.worked import load_worked
+
+            example = load_worked(worked, memory << 20)
+            if plain:
+                _report(example, example.trace, stage, layer, head, format_, output)
+            else:
+                _explore(example, example.trace, stage, layer, head, theme, memory)
+            return
+        opened = _load(model)
+        if verify is not None:
+            _verify(opened, verify)
+        trace = opened.trace(given, targets=target or None, memory=memory << 20)
         if plain:
+            from engine.generation import translated
+
+            trace = translated(opened, trace, memory << 20)
             _report(opened, trace, stage, layer, head, format_, output)
         else:
             _explore(opened, trace, stage, layer, head, theme, memory)
     except EngineError as error:
         _fail(say.error(error.key, error.english, error.values), UNUSABLE if isinstance(error, FileError) else USAGE)
+    finally:
+        gc.enable()
 
 
-def _open(name: str, texts: list[str], memory: int) -> tuple[Model, Trace]:
+def _make_haste() -> None:
+    """What keeps the import of all that is needed short; without it the first frame takes half as long again."""
+    # Nothing that is imported is garbage; the explorer begins to look for some when its first frame stands.
+    gc.disable()
+    # While NumPy is imported, OpenBLAS starts its threads, which takes as long as all the rest of NumPy. The engine has
+    # threads of its own.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+
+def _load(name: str) -> Model:
+    """The model of a name, with a bar on the terminal while it is downloaded."""
     from engine.model import load
 
-    model = load(name)
-    return model, model.trace(texts, memory=memory << 20)
+    if not sys.stderr.isatty():
+        return load(name)
+    from tui.download import Download
+
+    with Download(name, say) as download:
+        return load(name, download.progress)
+
+
+def _verify(model: Model, expected: Path) -> NoReturn:
+    from engine.verify import verify
+    from tui.report.verify import table
+
+    checks = verify(model, expected)
+    print(table(model, expected, checks, say))
+    raise SystemExit(0 if all(check.agrees for check in checks) else UNUSABLE)
 
 
 def _report(
-    model: Model,
+    model: Model | Worked,
     trace: Trace,
     stage: str | None,
     layer: int | None,
@@ -142,6 +242,7 @@ def _report(
     format_: Format,
     output: Path | None,
 ) -> None:
+    gc.enable()
     from tui.report import write
     from tui.report.selection import select
 
@@ -158,7 +259,7 @@ def _report(
 
 
 def _explore(
-    model: Model,
+    model: Model | Worked,
     trace: Trace,
     stage: str | None,
     layer: int | None,
@@ -182,7 +283,7 @@ def _explore(
         os.dup2(os.open("/dev/tty", os.O_RDWR), sys.stdin.fileno())
     explorer = ExploreApp(session, say, theme.value)
     explorer.run()
-    raise typer.Exit(explorer.return_code or 0)
+    raise SystemExit(explorer.return_code or 0)
 
 
 def _texts(given: list[str], interactive: bool) -> list[str]:
@@ -194,8 +295,6 @@ def _texts(given: list[str], interactive: bool) -> list[str]:
     for text in given:
         if not text.strip():
             _fail(say("cli.blank_text"), USAGE)
-        if any("\ud800" <= character <= "\udfff" for character in text):
-            _fail(say("cli.invalid_utf8", source=say("cli.argument")), USAGE)
     return given
 
 
@@ -204,17 +303,19 @@ def _read_input() -> str:
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        source = say("cli.stdin", byte=f"0x{data[error.start]:02x}", position=error.start)
-        _fail(say("cli.invalid_utf8", source=source), USAGE)
+        byte = f"0x{data[error.start]:02x}"
+        _fail(say("cli.invalid_utf8", byte=byte, position=error.start + 1), USAGE)
     return text.removesuffix("\n").removesuffix("\r")
 
 
 def _offer_sample() -> str:
+    import typer
+
     try:
         if typer.confirm(say("cli.offer", text=SAMPLE_TEXT), default=True, err=True):
             return SAMPLE_TEXT
     except typer.Abort:
-        typer.echo(err=True)
+        print(file=sys.stderr)
     return _fail(say("cli.no_text"), USAGE)
 
 
@@ -238,10 +339,61 @@ def _shown(text: str) -> str:
 
 
 def _fail(message: str, code: int) -> NoReturn:
-    typer.echo(f"llm-explore: {message}", err=True)
-    raise typer.Exit(code)
+    _complain(message)
+    raise SystemExit(code)
+
+
+def _complain(message: str) -> None:
+    print(f"llm-explore: {message}", file=sys.stderr)
+
+
+@cache
+def options() -> typer.Typer:
+    """What `explore` takes, as typer declares it. Texts alone need none of this, and typer takes its time to import."""
+    global typer
+    import typer
+
+    app = typer.Typer(
+        help=say("cli.help"),
+        context_settings={"help_option_names": ["-h", "--help"]},
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+    )
+    app.command(help=say("cli.help"), epilog=say("cli.epilog"))(explore)
+    return app
 
 
 def main() -> None:
-    """The console script."""
-    app()
+    """The console script: whatever is wrong is one line on standard error, and the exit status says of what kind."""
+    if sys.stdout is None or sys.stderr is None:
+        # Whoever started us has closed them. Nowhere stays open as long as the program runs.
+        nowhere = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
+        sys.stdout, sys.stderr = sys.stdout or nowhere, sys.stderr or nowhere
+    try:
+        code = _run(sys.argv[1:])
+        sys.stdout.flush()
+    except OSError as error:
+        # Nothing more can be said there, not even at the end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        _complain(say("cli.cannot_write", file="stdout", reason=error.strerror))
+        code = UNUSABLE
+    sys.exit(code)
+
+
+def _run(words: list[str]) -> int:
+    # Texts and nothing else need no parsing, for which typer 0.29 imports all of pydantic: together they are a fifth of
+    # the way to the first frame.
+    texts_only = words and COMPLETION not in os.environ and not any(word.startswith("-") for word in words)
+    try:
+        if texts_only:
+            explore(words)
+            return 0
+        return options()(standalone_mode=False) or 0
+    except SystemExit as end:
+        return int(end.code or 0)
+    except Exception as error:
+        # Typer's faults say themselves what is wrong; which class they are of differs between its versions.
+        if not hasattr(error, "format_message"):
+            raise
+        _complain(say("cli.usage", message=error.format_message()))
+        return USAGE

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from engine.operand import Constant, Operand
+from engine.ops import GivenWeight
 from engine.trace import Stage
+from tui.dimensions import dimensions
 from tui.language import Language
 from tui.session import Session
 
@@ -11,9 +13,9 @@ from tui.session import Session
 def subject(operand: Operand) -> str:
     """The entry of the language files that an operand belongs to."""
     if isinstance(operand, Stage):
-        return operand.kind
+        return operand.kind.removesuffix(".given")
     if isinstance(operand, Constant):
-        return f"constant.{operand.name}"
+        return f"constant.{operand.kind}"
     *_, stage, part = operand.name.split(".")
     if part == "bias":
         return "weight.norm_bias" if stage.endswith("norm") else "weight.bias"
@@ -25,27 +27,28 @@ def subject(operand: Operand) -> str:
 def explained(operand: Operand, say: Language, field: str, session: Session | None = None) -> str:
     """The ``name``, ``title``, ``explain`` or ``look`` of an operand."""
     values: dict[str, object] = {} if session is None else values_of(session)
-    return say.about(subject(operand), field, values)
+    kind = subject(operand)
+    if kind == "weight.unembedding" and session is not None and session.tied:
+        kind += ".tied"
+    if _by_hand(operand) and (field != "name" or not say.explains(kind)):
+        kind = "given"
+    return say.about(kind, field, values)
+
+
+def _by_hand(operand: Operand) -> bool:
+    """Whether its numbers come from the file of a worked example, whatever they are called."""
+    if isinstance(operand, Stage):
+        return operand.op.variety == "given"
+    return isinstance(operand, GivenWeight)
 
 
 def values_of(session: Session) -> dict[str, object]:
     """What the sentences' placeholders stand for at the reader's place."""
-    spec, text = session.model.spec, session.text
-    tokens = session.trace.tokens[text]
-    attention = spec.layers[0].attention
-    key = session.key
-    return {
-        "d": attention.head_width,
-        "D": spec.width,
-        "H": attention.heads,
-        "Hkv": attention.kv_heads,
-        "F": spec.layers[0].feed_forward.width,
-        "V": spec.vocabulary,
+    tokens, keys, key = session.tokens, session.keys, session.key
+    return dimensions(session.trace, session.trace.stages[session.position]) | {
         "N": len(tokens),
-        "layers": len(spec.layers),
-        "scale": f"{attention.divisor_text} = {attention.divisor:.4g}",
         "query": tokens[session.query].label,
-        "key": tokens[key].label if key is not None else "",
+        "key": keys[key].label if key is not None else "",
         "token": tokens[session.query].label,
         "position": session.query,
         "head": session.head,

@@ -9,7 +9,7 @@ import numpy as np
 
 from engine.axes import Axis
 from engine.operand import Array, Cell, Constant, Index, Operand
-from engine.ops import Softmax, Tokenize
+from engine.ops import Softmax, Successors, Tokenize
 from engine.trace import Stage
 from tui.widgets.numbers import Kind
 
@@ -20,11 +20,11 @@ SCANNED = 1 << 20
 def kind_of(operand: Operand) -> Kind:
     """What sort of numbers an operand holds: shares of one, token ids, a mask, or any."""
     if isinstance(operand, Stage):
-        if isinstance(operand.op, Softmax):
+        if isinstance(operand.op, Softmax) or operand.name.endswith("attention.weights"):
             return "share"
-        if isinstance(operand.op, Tokenize):
+        if isinstance(operand.op, Tokenize | Successors):
             return "ids"
-    elif isinstance(operand, Constant) and operand.name == "mask":
+    elif isinstance(operand, Constant) and operand.kind == "mask":
         return "mask"
     return "signed"
 

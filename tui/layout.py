@@ -77,4 +77,7 @@ def _shared(width: int, plans: Sequence[Plan], wishes: Sequence[Wish]) -> list[P
             widths[i] = min(plans[i].width, max(wishes[i].least, int(unit * shares[i])))
             left -= widths[i]
         open_ = open_ - satisfied if satisfied else set()
+    # Some got their least, which was more than their share: the widest gives it back.
+    widest = widths.index(max(widths))
+    widths[widest] = max(wishes[widest].least, widths[widest] - max(0, sum(widths) - width))
     return [Plan(plan.mode, plan.cell_width, w) for plan, w in zip(plans, widths, strict=True)]

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from engine.axes import Axis
 from engine.derivation import Derivation, Reference
 from engine.model import Model
 from engine.operand import Cell, Operand
+from engine.tokenizer import Token
 from engine.trace import Stage, Trace
 from tui.grids import OperandGrid, matrix_axes
+from tui.places import block_start, blocks, same_stage
+
+if TYPE_CHECKING:
+    from engine.worked import Worked
 
 
 @dataclass
@@ -29,7 +35,7 @@ class Session:
     axis by its symbol, so that stepping to another stage stays with the same query, key and head.
     """
 
-    model: Model
+    opened: Model | Worked
     trace: Trace
     memory: int
     operand: Operand = field(init=False)
@@ -39,6 +45,29 @@ class Session:
     def __post_init__(self) -> None:
         self.operand = self.trace.stages[0]
         self.look_at_end()
+
+    # What is open
+
+    @property
+    def model(self) -> Model:
+        """The model. A worked example has none: ask `changeable` first."""
+        assert isinstance(self.opened, Model)
+        return self.opened
+
+    @property
+    def name(self) -> str:
+        """What is open, by name."""
+        return self.opened.name
+
+    @property
+    def changeable(self) -> bool:
+        """Whether other texts can be run: not those of a worked example, which has no tokenizer."""
+        return isinstance(self.opened, Model)
+
+    @property
+    def tied(self) -> bool:
+        """Whether the output uses the embedding, turned on its side."""
+        return isinstance(self.opened, Model) and self.opened.spec.tied
 
     # Where one is
 
@@ -76,16 +105,41 @@ class Session:
         return min(self.positions.get("H", 0), max(self.heads - 1, 0))
 
     @property
+    def row_axis(self) -> Axis:
+        """The axis of the tokens looked at: the operand's own, or those of the stage that a weight was reached from."""
+        operands = (self.operand, self.trace.stages[self.position])
+        tokens = (axis for symbol in "NM" for operand in operands for axis in operand.axes if axis.symbol == symbol)
+        return next(tokens, self.trace.stages[0].axes[1])
+
+    @property
+    def key_axis(self) -> Axis | None:
+        """The axis of the tokens looked at as keys; None where the operand has no keys beside queries."""
+        symbols = [axis.symbol for axis in self.operand.axes]
+        return self.operand.axes[symbols.index("M")] if "N" in symbols and "M" in symbols else None
+
+    @property
+    def tokens(self) -> tuple[Token, ...]:
+        """The tokens that `query` counts."""
+        return self.trace.tokens_along(self.row_axis)[self.text]
+
+    @property
+    def keys(self) -> tuple[Token, ...]:
+        """The tokens that `key` counts; none where there are no keys."""
+        return () if self.key_axis is None else self.trace.tokens_along(self.key_axis)[self.text]
+
+    @property
     def query(self) -> int:
         """The token looked at: the row."""
-        return min(self.positions.get("N", 0), len(self.trace.tokens[self.text]) - 1)
+        axis = self.row_axis
+        # The last token has no successor: where successors are looked at, the axis ends before it.
+        return min(self.positions.get(axis_name(axis), 0), len(self.tokens) - 1, axis.size - 1)
 
     @property
     def key(self) -> int | None:
         """The token looked at as a key: the column; None where the operand has no keys."""
-        if any(axis.symbol == "M" for axis in self.operand.axes):
-            return min(self.positions.get("M", 0), len(self.trace.tokens[self.text]) - 1)
-        return None
+        if self.key_axis is None:
+            return None
+        return min(self.positions.get(axis_name(self.key_axis), 0), len(self.keys) - 1)
 
     @property
     def cell(self) -> Cell:
@@ -118,8 +172,17 @@ class Session:
     # Going elsewhere
 
     def look_at_end(self) -> None:
-        """Look at the last token of the text: what comes next is predicted there."""
-        self.positions["N"] = self.trace.ends[self.text]
+        """Look where something is predicted first: at the last token of the text, or at its mask token."""
+        self.positions["N"] = self.trace.asked[self.text]
+
+    def look_at_query(self, number: int) -> None:
+        """Look at another token."""
+        self.positions[axis_name(self.row_axis)] = number
+
+    def look_at_key(self, number: int) -> None:
+        """Look at another key."""
+        if self.key_axis is not None:
+            self.positions[axis_name(self.key_axis)] = number
 
     def go(self, operand: Operand) -> None:
         """Go to a stage (or weight, or constant), staying with the same tokens, head and coordinates."""
@@ -134,25 +197,19 @@ class Session:
 
     def step_layer(self, count: int) -> None:
         """Go to the same stage of the next layer, or past the layers to the output or the input."""
-        layers = 1 + max((stage.layer for stage in self.trace if stage.layer is not None), default=-1)
-        here = self.trace.stages[self.position]
-        if here.layer is None:
-            before = all(stage.layer is None for stage in self.trace.stages[: here.position])
-            if before == (count < 0) or not layers:
-                self.go(self.trace.stages[0 if count < 0 else -1])
-                return
-            target = 0 if before else layers - 1
-            self.go(next(stage for stage in self.trace if stage.layer == target))
-            return
-        target = here.layer + count
-        if 0 <= target < layers:
-            wanted = here.name.replace(f"layers.{here.layer}.", f"layers.{target}.", 1)
-            same = (stage for stage in self.trace if stage.name == wanted)
-            self.go(next(same, next(stage for stage in self.trace if stage.layer == target)))
+        layers, here = blocks(self.trace), self.trace.stages[self.position]
+        if here.layer is not None:
+            target = layers.index((here.side, here.layer)) + count
+        else:
+            passed = [block for block in layers if block_start(self.trace, block).position < here.position]
+            target = len(passed) + (count - 1 if count > 0 else count)
+        if 0 <= target < len(layers):
+            self.go(same_stage(self.trace, here, layers[target]))
         elif target < 0:
             self.go(self.trace.stages[0])
         else:
-            self.go(next(s for s in self.trace.stages[here.position :] if s.layer is None))
+            last = max((s.position for s in self.trace if s.layer is not None), default=-1)
+            self.go(self.trace.stages[-1 if here.position > last else last + 1])
 
     def step_head(self, count: int) -> None:
         """Look at the next head, round and round."""
@@ -211,8 +268,18 @@ class Session:
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """The texts as they are written."""
-        return self.trace.texts
+        """The texts as they are written: of an encoder-decoder, those that it reads."""
+        return self.trace.source_texts or self.trace.texts
+
+    @property
+    def writes(self) -> bool:
+        """Whether the model continues a text, rather than filling in its gaps."""
+        return not isinstance(self.opened, Model) or self.opened.spec.kind != "encoder"
+
+    @property
+    def predicts(self) -> bool:
+        """Whether the model gives a distribution over its vocabulary."""
+        return "probabilities" in self.trace
 
     def edit(self, text: str) -> None:
         """Put another text in the place of the one looked at, and stay at the same stage.
@@ -220,35 +287,74 @@ class Session:
         Raises:
             EngineError: the model cannot take it; everything stays as it was.
         """
-        self._replace(self.model.tokenizer.encode(text))
+        reads = self.model.spec.source is not None
+        row = [token.id for token in self.model.tokenize(text)]
+        rows = self._ids(self.trace.source_tokens if reads else self.trace.tokens)
+        rows[self.text] = row
+        # A translation of the text before is none of this one.
+        written = (
+            [[r[0]] if n == self.text else r for n, r in enumerate(self._ids(self.trace.tokens))] if reads else None
+        )
+        self._replace(rows, written)
 
-    def append(self, token: int) -> None:
-        """Append a token to the text looked at.
+    def put(self, token: int, position: int) -> None:
+        """Go on from a position with a token; where the model only fills gaps, put it there.
 
         Raises:
             EngineError: the model cannot take it; everything stays as it was.
         """
-        self._replace([*(known.id for known in self.trace.tokens[self.text]), token])
+        rows = self._ids(self.trace.tokens)
+        row = rows[self.text]
+        rows[self.text] = (
+            [*row[: position + 1], token] if self.writes else [*row[:position], token, *row[position + 1 :]]
+        )
+        self._continue(rows)
+        if not self.writes:
+            self.positions["N"] = position
 
-    def _replace(self, row: list[int]) -> None:
-        """Run the batch with other tokens in the place of the text looked at."""
-        rows = [[token.id for token in tokens] for tokens in self.trace.tokens]
-        rows[self.text] = row
-        trace = self.model.trace(ids=rows, memory=self.memory)
+    def _continue(self, rows: list[list[int]]) -> None:
+        """Run the batch with other tokens in what is predicted."""
+        if self.model.spec.source is None:
+            self._replace(rows, None)
+        else:
+            self._replace(self._ids(self.trace.source_tokens), rows)
+
+    def append(self, token: int, text: int | None = None) -> None:
+        """Append a token to what the model continues: the text looked at, or another one of the batch.
+
+        Raises:
+            EngineError: the model cannot take it; everything stays as it was.
+        """
+        rows = self._ids(self.trace.tokens)
+        rows[self.text if text is None else text].append(token)
+        self._continue(rows)
+
+    @staticmethod
+    def _ids(texts: Sequence[Sequence[Token]]) -> list[list[int]]:
+        return [[token.id for token in tokens] for tokens in texts]
+
+    def _replace(self, rows: list[list[int]], written: list[list[int]] | None) -> None:
+        """Run the batch with other tokens: ``written`` are an encoder-decoder's own."""
+        trace = self.model.trace(ids=rows, decoder_ids=written, memory=self.memory)
         name = self.trace.stages[self.position].name
         self.trace = trace
         self.operand = trace[name]
         # Where one was before belongs to the text before.
         self.history.clear()
         self.look_at_end()
-        self.positions["M"] = min(self.positions.get("M", 0), self.query)
         # What was most probable need not be so any more.
         self.positions.pop("V", None)
 
 
+def axis_name(axis: Axis) -> str:
+    """What the position along an axis is kept under: its symbol, and whose tokens they are of two texts."""
+    return f"{axis.symbol} {axis.side}".rstrip()
+
+
 def axis_names(operand: Operand) -> list[str]:
-    """A name for each axis of an operand: its symbol, marked where the same symbol came before (W is D×D)."""
+    """A name for each axis of an operand, marked where the same symbol came before (W is D×D)."""
     names: list[str] = []
     for axis in operand.axes:
-        names.append(axis.symbol + "′" * sum(name.rstrip("′") == axis.symbol for name in names))
+        name = axis_name(axis)
+        names.append(name + "′" * sum(known.rstrip("′") == name for known in names))
     return names

@@ -18,21 +18,19 @@ PIECES = re.compile(r"[^\s\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef“”‘’—
 def wrap(text: str, width: int) -> list[str]:
     """The text in lines of at most ``width`` terminal cells (a single longer word is cut)."""
     lines: list[str] = []
-    line, used = "", 0
+    line = ""
     for unit in _units(text):
-        size = cell_len(unit)
-        if used + cell_len(unit.rstrip()) > width and line.strip():
+        if line and cell_len(line + unit.rstrip()) > width:
             lines.append(line.rstrip())
-            line, used = "", 0
+            line = ""
+        if not line:
             unit = unit.lstrip()
-            size = cell_len(unit)
-        while size > width:
+        while cell_len(unit.rstrip()) > width:
             part = _fitting(unit, width)
-            lines.append(part)
-            unit = unit[len(part) :]
-            size = cell_len(unit)
-        line, used = line + unit, used + size
-    return [*lines, line.rstrip()] if line.strip() else lines
+            lines.append(part.rstrip())
+            unit = unit[len(part) :].lstrip()
+        line += unit
+    return [*lines, line.rstrip()] if line else lines
 
 
 def _units(text: str) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +17,15 @@ class Language:
 
     def __init__(self, code: str) -> None:
         self.code = code
-        self._tables: dict[str, Any] = {}
-        for file in (f"{code}.toml", f"stages.{code}.toml"):
-            self._tables |= tomllib.loads(Path(__file__).with_name(file).read_text("utf-8"))
+        self._tables = self._read(f"{code}.toml")
+
+    @cached_property
+    def _stages(self) -> dict[str, Any]:
+        return self._read(f"stages.{self.code}.toml")
+
+    @staticmethod
+    def _read(file: str) -> dict[str, Any]:
+        return tomllib.loads(Path(__file__).with_name(file).read_text("utf-8"))
 
     def __call__(self, key: str, **values: object) -> str:
         """The sentence with its ``{placeholders}`` filled.
@@ -28,16 +34,20 @@ class Language:
             KeyError: there is no such sentence; a test proves that every key in the code exists in every language.
         """
         table, _, name = key.rpartition(".")
-        found = self._tables[table][name] if table else self._tables[name]
+        found = self._tables[table][name]
         return str(found).format(**values) if values else str(found)
 
     def about(self, kind: str, field: str, values: Mapping[str, object]) -> str:
         """What is said about a kind of stage, weight or constant: its ``name``, ``title``, ``explain`` or ``look``."""
-        return str(self._tables[kind][field]).format(**values)
+        return str(self._stages[kind][field]).format(**values)
+
+    def group(self, name: str, layer: int | None = None) -> str:
+        """What a group of stages is called in the tree."""
+        return str(self._stages["groups"][name]).format(layer=layer)
 
     def explains(self, kind: str) -> bool:
         """Whether anything is said about a kind."""
-        return kind in self._tables
+        return kind in self._stages
 
     def error(self, key: str, english: str, values: Mapping[str, object]) -> str:
         """An error of the engine in this language; its English comes with it."""

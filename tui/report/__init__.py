@@ -7,14 +7,18 @@ import sys
 import tempfile
 from contextlib import suppress
 from pathlib import Path
+from typing import TextIO
 
 from engine.model import Model
 from engine.trace import Trace
+from engine.worked import Worked
 from tui.language import Language
 from tui.report.selection import Selection
 
 
-def write(model: Model, trace: Trace, chosen: Selection, kind: str, output: Path | None, say: Language) -> None:
+def write(
+    model: Model | Worked, trace: Trace, chosen: Selection, kind: str, output: Path | None, say: Language
+) -> None:
     """Write a report of one ``kind`` (text, json, csv, npz) to a file, or to standard output.
 
     A file appears whole or not at all: what stood there before is lost only when the new one is complete.
@@ -22,13 +26,19 @@ def write(model: Model, trace: Trace, chosen: Selection, kind: str, output: Path
     Raises:
         OSError: it cannot be written.
     """
-    from tui.report import data, text
+    from tui.report import data, text, worked
+
+    def plain(out: TextIO, width: int | None) -> None:
+        if isinstance(model, Worked):
+            worked.write(out, model, chosen, say, width)
+        else:
+            text.write(out, model, trace, chosen, say, width)
 
     if output is None:
         out = sys.stdout
         if kind == "text":
             width = None if out.isatty() else text.PIPE_WIDTH
-            text.write(out, model, trace, chosen, say, width)
+            plain(out, width)
         else:
             data.WRITERS[kind](out, model, trace, chosen)
         out.flush()
@@ -43,7 +53,7 @@ def write(model: Model, trace: Trace, chosen: Selection, kind: str, output: Path
             # newline="": the csv module ends its lines itself.
             with os.fdopen(handle, "w", encoding="utf-8", newline="") as out_file:
                 if kind == "text":
-                    text.write(out_file, model, trace, chosen, say, text.PIPE_WIDTH)
+                    plain(out_file, text.PIPE_WIDTH)
                 else:
                     data.WRITERS[kind](out_file, model, trace, chosen)
         # mkstemp lets only the owner read; a report is an ordinary file.

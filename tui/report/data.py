@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Callable
 from typing import IO, Any, TextIO
 
@@ -12,15 +13,19 @@ import numpy as np
 from engine.axes import Axis
 from engine.model import Model
 from engine.operand import Array
-from engine.ops import Tokenize
+from engine.ops import Successors, Tokenize
 from engine.trace import Stage, Trace
+from engine.worked import Worked
 from tui.report.selection import Selection, head_axis
 
 # A vocabulary's labels are its index in tokenizer.json; writing thousands of them into every report helps nobody.
 LABELLED = 1024
 
+# What JSON allows in a string and a terminal acts on: C1 controls, and marks that reverse or hide text.
+UNSEEN = re.compile("[\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
 
-def write_json(out: TextIO, model: Model, trace: Trace, chosen: Selection) -> None:
+
+def write_json(out: TextIO, model: Model | Worked, trace: Trace, chosen: Selection) -> None:
     """One object: ``model``, ``texts``, ``tokens`` and ``stages``; −∞ stands as ``-Infinity``, as Python's json reads
     it.
 
@@ -31,11 +36,15 @@ def write_json(out: TextIO, model: Model, trace: Trace, chosen: Selection) -> No
         "texts": list(trace.texts),
         "tokens": [[token.label for token in row] for row in trace.tokens],
     }
-    out.write(json.dumps(head, ensure_ascii=False)[:-1] + ', "stages": [')
+    out.write(UNSEEN.sub(_escaped, json.dumps(head, ensure_ascii=False))[:-1] + ', "stages": [')
     for number, stage in enumerate(chosen.stages):
         out.write(",\n" if number else "\n")
         json.dump(_entry(stage, chosen), out, ensure_ascii=False)
     out.write("\n]}\n")
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return f"\\u{ord(found[0]):04x}"
 
 
 def _entry(stage: Stage, chosen: Selection) -> dict[str, Any]:
@@ -59,10 +68,10 @@ def _labels(axis: Axis) -> list[str] | list[list[str]] | None:
 
 def _plain(stage: Stage, value: Array) -> np.ndarray[Any, Any]:
     """Token ids are whole numbers, which an export says by their type."""
-    return value.astype(np.int64) if isinstance(stage.op, Tokenize) else value
+    return value.astype(np.int64) if isinstance(stage.op, Tokenize | Successors) else value
 
 
-def write_csv(out: TextIO, model: Model, trace: Trace, chosen: Selection) -> None:
+def write_csv(out: TextIO, model: Model | Worked, trace: Trace, chosen: Selection) -> None:
     """A line a number: stage, text, head, row, column (with the tokens that stand there) and value."""
     rows = csv.writer(out)
     rows.writerow(["stage", "text", "head", "row", "row_label", "column", "column_label", "value"])
@@ -92,4 +101,4 @@ def write_npz(out: IO[bytes], trace: Trace, chosen: Selection) -> None:
     np.savez(out, **arrays)
 
 
-WRITERS: dict[str, Callable[[TextIO, Model, Trace, Selection], None]] = {"json": write_json, "csv": write_csv}
+WRITERS: dict[str, Callable[[TextIO, Model | Worked, Trace, Selection], None]] = {"json": write_json, "csv": write_csv}

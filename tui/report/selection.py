@@ -50,13 +50,7 @@ def select(trace: Trace, name: str | None, layer: int | None, head: int | None) 
     """
     layers = sorted({stage.layer for stage in trace if stage.layer is not None})
     if layer is not None and layer not in layers:
-        raise InputError(
-            "unknown-layer",
-            "there is no layer {layer}; this model has layers {first} to {last}",
-            layer=layer,
-            first=layers[0],
-            last=layers[-1],
-        )
+        raise trace.unknown_layer(layer)
     stages = tuple(stage for stage in trace if layer is None or stage.layer == layer)
     if name is not None:
         ends = [stage for stage in stages if stage.name == name or stage.name.endswith(f".{name}")]

@@ -8,6 +8,7 @@ from itertools import product
 from typing import TextIO
 
 import numpy as np
+from rich.cells import cell_len
 
 from engine.axes import Axis
 from engine.model import Model
@@ -22,6 +23,8 @@ from tui.widgets.numbers import NumberFormat, align
 PIPE_WIDTH = 100
 MOST_ROWS = 12
 LABEL_WIDTH = 10
+# So many labels tell how wide a column must be; a vocabulary has too many to ask.
+MOST_LABELS = 64
 
 
 def write(out: TextIO, model: Model, trace: Trace, chosen: Selection, say: Language, width: int | None) -> None:
@@ -65,7 +68,9 @@ def _table(
 ) -> Iterator[str]:
     finite = np.abs(table[np.isfinite(table)])
     format_ = NumberFormat.fitting(kind_of(stage), float(finite.max()) if finite.size else 1.0)
-    cell = format_.width + 2
+    named = columns is not None and columns.by_text
+    labels = [columns.label(j, text) for j in range(min(columns.size, MOST_LABELS))] if columns and named else []
+    cell = max(format_.width, min(LABEL_WIDTH, max(map(cell_len, labels), default=0))) + 2
     room = max(2, (width - LABEL_WIDTH - 4) // cell)
     shown_columns = _shown(table.shape[1], room)
     if columns is not None:

@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from textual import getters, on, work
 from textual.app import ComposeResult
 from textual.binding import BindingType
+from textual.command import CommandPalette
 from textual.containers import Horizontal, Vertical
+from textual.events import Click
 from textual.message import Message
 from textual.screen import Screen
 from textual.widgets import Input, Rule, Tree
 from textual.worker import get_current_worker
 
 from engine.errors import EngineError
-from engine.generation import Prediction, predictions
-from engine.operand import Operand
+from engine.generation import MOST_WRITTEN, Prediction, greedy, predictions
 from engine.trace import Stage, Trace
 from tui.actions import ACTIONS
 from tui.language import Language
 from tui.layout import ZOOMS
-from tui.screens.help import Help
-from tui.screens.predictions import Predictions
 from tui.session import Session
+from tui.widgets.editor import Editor
 from tui.widgets.equation import Equation
 from tui.widgets.keybar import KeyBar
 from tui.widgets.stagetree import StageTree
@@ -37,6 +39,15 @@ AT_ONCE = 50_000_000
 UNASKED = 2_000_000_000
 # Title, header and three rows: less of an equation shows nothing.
 LEAST_EQUATION = 5
+# Arcs that are lower than this cannot be told apart.
+LEAST_PICTURE = 10
+RIGHT = 3
+
+if TYPE_CHECKING:
+    from tui.views.graph import Graph
+    from tui.views.headsmap import HeadsMap
+
+    Picture = TypeVar("Picture", Graph, HeadsMap)
 
 
 class StoppedError(Exception):
@@ -46,9 +57,8 @@ class StoppedError(Exception):
 class Explorer(Screen[None]):
     """Shows a session and does what its keys ask for."""
 
-    CSS_PATH = "explorer.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [action.binding() for action in ACTIONS]
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-normal"), (150, "-wide")]
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-normal"), (160, "-wide")]
     AUTO_FOCUS = ""
 
     top = getters.query_one(TopBar)
@@ -62,15 +72,15 @@ class Explorer(Screen[None]):
 
     @dataclass
     class Computed(Message):
-        """What was waited for can be shown."""
+        """What was waited for has been computed."""
 
-        operand: Operand
+        then: Callable[[], object]
 
     @dataclass
     class Advanced(Message):
         """So many of the stages that are waited for have been computed."""
 
-        operand: Operand
+        then: Callable[[], object]
         done: int
         count: int
 
@@ -86,15 +96,41 @@ class Explorer(Screen[None]):
         text: int
         guesses: list[Prediction]
 
+    @dataclass
+    class Verified(Message):
+        """A reference beside the weights has agreed with what the model computes."""
+
+    @dataclass
+    class Grown(Message):
+        """An encoder-decoder has written one more token of its translation."""
+
+        source: list[int]
+        text: int
+        token: int
+
     def __init__(self, session: Session, say: Language) -> None:
         super().__init__()
         self.session = session
         self.say = say
-        self._waiting_for: Operand | None = None
+        self._waiting: Callable[[], object] | None = None
+        self._graph: Graph | None = None
+        self._heads_map: HeadsMap | None = None
+
+    @property
+    def picture(self) -> Graph | HeadsMap | None:
+        """The picture of attention that stands in the place of the equation; None where the equation itself does."""
+        return next((view for view in (self._graph, self._heads_map) if view is not None and view.display), None)
+
+    @property
+    def view(self) -> Equation | Graph | HeadsMap:
+        """What stands in the middle."""
+        return self.picture or self.equation
 
     def compose(self) -> ComposeResult:
+        # Textual sets this when it has laid out everything for no width in particular.
+        self.add_class(max(point for point in self.HORIZONTAL_BREAKPOINTS if point[0] <= self.app.size.width)[1])
         yield TopBar(self.session, self.say)
-        yield Input(placeholder=self.say("edit.placeholder"), id="editor", compact=True)
+        yield Editor(placeholder=self.say("edit.placeholder"), id="editor", compact=True, select_on_focus=False)
         yield Rule(line_style="solid")
         with Horizontal(id="body"):
             yield StageTree(self.say)
@@ -108,30 +144,54 @@ class Explorer(Screen[None]):
 
     def on_mount(self) -> None:
         self.editor.display = False
-        self.call_after_refresh(self._open)
+        self.call_later(self._open)
 
     def _open(self) -> None:
+        if not self.equation.size:
+            # Not laid out yet. Waiting for a frame costs one, so that is not the rule.
+            self.call_after_refresh(self._open)
+            return
         self.tree_view.fill(self.session.trace)
         self.show()
-        self._predict()
+        self.call_after_refresh(self._predict)
+        if self.session.trace.source_tokens:
+            self.call_after_refresh(self._grow)
+        self.call_after_refresh(self._verify)
 
     # Showing
 
     def show(self) -> None:
         """Show what the session looks at, when its numbers are there."""
-        session = self.session
-        operand = session.operand
+        operand = self.session.operand
         wanted = [x for x in (operand, *getattr(operand, "inputs", ())) if isinstance(x, Stage)]
+        if self.picture is not None:
+            wanted += self.picture.wanted()
+        self._when_computed(wanted, self._show_now)
+
+    def _when_computed(self, wanted: list[Stage], then: Callable[[], object]) -> None:
+        """Go on when these stages have been computed: at once where that is quick, else leave it to a thread.
+
+        Whatever was waited for before is given up: the reader has gone on to something else.
+        """
         self.workers.cancel_group(self, "compute")
-        if session.trace.cost(wanted) > AT_ONCE:
-            self._waiting_for = operand
-            self.equation.wait(self.say("top.computing", done=0, count="…"))
-            self._compute(operand, wanted)
+        self._waiting = None
+        if self.session.trace.cost(wanted) <= AT_ONCE:
+            then()
             return
-        self._waiting_for = None
+        self._waiting = then
+        self._show_waiting(self.say("top.computing", done=0, count="…"))
+        self._compute(self.session.trace, wanted, then)
+
+    def _show_waiting(self, message: str) -> None:
+        self.view.wait(message)
+        self.number.clear()
+        self.top.update_place(message)
+
+    def _show_now(self) -> None:
+        session = self.session
         self._settle()
         self.number.rows = 2 if self.has_class("-narrow") else 12 if self.has_class("-wide") else 4
-        self.equation.update()
+        self.view.update()
         self.number.update_number()
         self._fit()
         self.top.update_place()
@@ -144,12 +204,17 @@ class Explorer(Screen[None]):
         beside = self.has_class("-wide")
         # The line between equation and words, and one before the arithmetic where there is room.
         between = 1 if self.has_class("-narrow") else 2
-        least = min(self.equation.lines, LEAST_EQUATION)
+        view = self.view
+        # The map of many heads is for finding one; what is said about the stage can wait.
+        self.query_one("#words").display = beside or view is not self._heads_map or view.lines + 8 < height
+        least = min(view.lines, LEAST_EQUATION if self.picture is None else LEAST_PICTURE)
         self.explanation.room = height - self.number.lines - between - (0 if beside else least)
         self.explanation.update_words()
         words = self.explanation.lines + self.number.lines + between
-        fits = self.equation.lines + 1 + words <= height
-        self.equation.styles.height = self.equation.lines + 1 if fits and not beside else "1fr"
+        self.query_one("#words").styles.max_height = height if beside else max(1, height - least)
+        fits = view.lines + 1 + words <= height
+        # A picture that has not been drawn yet does not know its lines.
+        view.styles.height = view.lines + 1 if fits and view.lines and not beside else "1fr"
 
     def on_resize(self) -> None:
         self.call_after_refresh(self._fit)
@@ -162,33 +227,33 @@ class Explorer(Screen[None]):
 
     def _moved(self) -> None:
         """The cell looked at is another one of the same matrix."""
-        if self._waiting_for is None:
-            self.equation.update_cursor()
+        if self._waiting is None:
+            self.view.update_cursor()
             self.number.update_number()
             self.top.update_place()
             if self.session.operand.axes[-1].symbol in ("M", "N") or self.session.query:
                 self._fit()
 
     @work(thread=True, group="compute", exclusive=True, exit_on_error=True)
-    def _compute(self, operand: Operand, wanted: list[Stage]) -> None:
+    def _compute(self, trace: Trace, wanted: list[Stage], then: Callable[[], object]) -> None:
         worker = get_current_worker()
 
         def progress(done: int, count: int) -> None:
             if worker.is_cancelled:
                 raise StoppedError
-            self.post_message(self.Advanced(operand, done, count))
+            self.post_message(self.Advanced(then, done, count))
 
         try:
-            self.session.trace.compute(wanted, progress)
+            trace.compute(wanted, progress)
         except StoppedError:
             return
-        self.post_message(self.Computed(operand))
+        self.post_message(self.Computed(then))
 
     @work(thread=True, group="predict", exclusive=True)
     def _predict(self) -> None:
         worker = get_current_worker()
         trace, text = self.session.trace, self.session.text
-        if trace.cost([trace["probabilities"]]) > UNASKED:
+        if not self.session.predicts or trace.cost([trace["probabilities"]]) > UNASKED:
             return
 
         def progress(done: int, count: int) -> None:
@@ -201,17 +266,52 @@ class Explorer(Screen[None]):
             return
         self.post_message(self.Predicted(trace, text, predictions(trace, text, count=3)))
 
+    @work(thread=True, group="grow", exclusive=True)
+    def _grow(self) -> None:
+        """Let the model write its translation of the text looked at, token by token, where it has not begun."""
+        worker = get_current_worker()
+        session = self.session
+        trace, text = session.trace, session.text
+        begun = [token.id for token in trace.tokens[text]]
+        if len(begun) > 1:
+            return
+        source = [token.id for token in trace.source_tokens[text]]
+        for token in greedy(session.model, source, MOST_WRITTEN, decoder_ids=begun):
+            if worker.is_cancelled:
+                return
+            self.post_message(self.Grown(source, text, token))
+
+    @work(thread=True, group="verify")
+    def _verify(self) -> None:
+        from engine.verify import verified_beside
+
+        if self.session.changeable and verified_beside(self.session.model):
+            self.post_message(self.Verified())
+
+    @on(Verified)
+    def _show_verified(self) -> None:
+        self.top.verified = True
+        self.top.update_place()
+
+    @on(Grown)
+    def _grow_on(self, event: Grown) -> None:
+        session = self.session
+        # The reader may have put another text in its place meanwhile.
+        if [token.id for token in session.trace.source_tokens[event.text]] == event.source:
+            with suppress(EngineError):
+                session.append(event.token, event.text)
+                self._new_trace(grow=False)
+
     @on(Advanced)
     def _show_progress(self, event: Advanced) -> None:
-        if event.operand is self._waiting_for:
-            message = self.say("top.computing", done=event.done, count=event.count)
-            self.equation.wait(message)
-            self.top.update_place(message)
+        if event.then is self._waiting:
+            self._show_waiting(self.say("top.computing", done=event.done, count=event.count))
 
     @on(Computed)
-    def _show_computed(self, event: Computed) -> None:
-        if event.operand is self._waiting_for:
-            self.show()
+    def _go_on(self, event: Computed) -> None:
+        if event.then is self._waiting:
+            self._waiting = None
+            event.then()
 
     @on(Predicted)
     def _show_predicted(self, event: Predicted) -> None:
@@ -249,11 +349,14 @@ class Explorer(Screen[None]):
         self.show()
 
     def action_go(self) -> None:
-        self.app.action_command_palette()
+        self.app.push_screen(CommandPalette(placeholder=self.say("palette.placeholder")))
 
     # Looking at a number
 
     def action_move(self, down: int, across: int) -> None:
+        if self.picture is not None:
+            self.picture.move(down, across)
+            return
         self.session.move(down, across)
         self._moved()
 
@@ -272,17 +375,24 @@ class Explorer(Screen[None]):
 
     def action_query(self, number: int) -> None:
         """Make a token the query."""
-        self.session.positions["N"] = number
+        self.session.look_at_query(number)
+        self.show()
+
+    def action_key(self, number: int) -> None:
+        """Make a token the key."""
+        self.session.look_at_key(number)
         self.show()
 
     def action_choose(self, count: int) -> None:
         self.number.choose(count)
 
     def action_follow(self, number: int | None = None) -> None:
+        if self._heads_map is not None and self._heads_map.display and number is None:
+            self._heads_map.open()
+            return
         target = self.number.reference(number)
-        if target is None or self._waiting_for is not None:
-            self.keys.note(self.say("number.nothing"))
-            self.set_timer(2, self._end_note)
+        if target is None or self._waiting is not None:
+            self._say_briefly(self.say("number.nothing"))
             return
         self.session.follow(target)
         self.show()
@@ -290,13 +400,20 @@ class Explorer(Screen[None]):
     def action_back(self) -> None:
         if self.editor.display:
             self._end_edit()
+        elif self.picture is not None:
+            self._look_through(None)
         elif self.session.back():
             self.show()
 
     def action_copy(self) -> None:
+        if self._waiting is not None:
+            return
         self.app.copy_to_clipboard(self.number.plain())
-        self.keys.note(self.say("number.copied"))
-        self.set_timer(2, self._end_note)
+        self._say_briefly(self.say("number.copied"))
+
+    def on_click(self, event: Click) -> None:
+        if event.button == RIGHT:
+            self.action_back()
 
     @on(Equation.CellChosen)
     def _choose_cell(self, event: Equation.CellChosen) -> None:
@@ -316,10 +433,82 @@ class Explorer(Screen[None]):
 
     # The view
 
+    def action_graph(self) -> None:
+        if self._graph is not None and self._graph.display:
+            self._look_through(None)
+        elif self._look_at_weights():
+            self._open_graph()
+
+    def action_heads_map(self) -> None:
+        if self._heads_map is not None and self._heads_map.display:
+            self._look_through(None)
+        elif self._look_at_weights():
+            # Pictures are imported when they are first wanted: the first frame shows none.
+            from tui.views.headsmap import HeadsMap
+
+            self._heads_map = self._heads_map or self._mounted(HeadsMap(self.session, self.say))
+            self._look_through(self._heads_map)
+
+    def _look_at_weights(self) -> bool:
+        """Go to the nearest stage with queries and keys, if there is one, so that the words fit the picture."""
+        from tui.views.attention import nearest_weights
+
+        trace = self.session.trace
+        weights = nearest_weights(trace, trace.stages[self.session.position])
+        if weights is None:
+            self._say_briefly(self.say("graph.none"))
+            return False
+        if self.session.key_axis is None:
+            self.session.go(weights)
+        return True
+
+    def _open_graph(self) -> None:
+        from tui.views.graph import Graph
+
+        self._graph = self._graph or self._mounted(Graph(self.session, self.say))
+        self._look_through(self._graph)
+
+    def _mounted(self, picture: Picture) -> Picture:
+        self.query_one("#middle").mount(picture, before="#words")
+        return picture
+
+    def _look_through(self, picture: Graph | HeadsMap | None) -> None:
+        """Show a picture in the place of the equation, or the equation again."""
+        for view in (self.equation, self._graph, self._heads_map):
+            if view is not None:
+                view.display = view is (picture or self.equation)
+        self.call_after_refresh(self.show)
+
+    def on_graph_cell_chosen(self, event: Graph.CellChosen) -> None:
+        self.session.positions.update(event.positions)
+        self._moved()
+
+    def on_graph_head_chosen(self, event: Graph.HeadChosen) -> None:
+        self._choose_head(event.stage, event.head)
+
+    def on_heads_map_head_chosen(self, event: HeadsMap.HeadChosen) -> None:
+        self._choose_head(event.stage, event.head)
+
+    def _choose_head(self, stage: str, head: int) -> None:
+        self.session.go(self.session.trace[stage])
+        self.session.positions["H"] = head
+        self._open_graph()
+
+    def action_threshold(self, step: int) -> None:
+        if self._graph is not None and self._graph.display:
+            self._graph.threshold(step)
+
+    def action_top(self, step: int) -> None:
+        if self._graph is not None and self._graph.display:
+            self._graph.top(step)
+
+    def action_graph_cycle(self) -> None:
+        if self._graph is not None and self._graph.display:
+            self._graph.cycle()
+
     def action_zoom(self) -> None:
         self.equation.zoom = ZOOMS[(ZOOMS.index(self.equation.zoom) + 1) % len(ZOOMS)]
-        self.keys.note(self.say(f"pane.zoom_{self.equation.zoom}"))
-        self.set_timer(1.5, self._end_note)
+        self._say_briefly(self.say(f"pane.zoom_{self.equation.zoom}"))
 
     def action_tree(self) -> None:
         shown = self.tree_view.display and self.tree_view.size.width > 0
@@ -329,32 +518,56 @@ class Explorer(Screen[None]):
     def action_theme(self) -> None:
         self.app.theme = "explore-light" if self.app.current_theme.dark else "explore-dark"
 
+    def _say_briefly(self, message: str) -> None:
+        self.keys.note(message)
+        self.set_timer(2, self._end_note)
+
     def _end_note(self) -> None:
         self.keys.note("")
 
     # The text
 
     def action_predictions(self) -> None:
-        self.app.push_screen(Predictions(self.session, self.say), self._append)
+        self._when_predicted(self._choose_next)
 
     def action_append(self) -> None:
+        self._when_predicted(self._put_best)
+
+    def _when_predicted(self, then: Callable[[], object]) -> None:
+        if self.session.predicts:
+            self._when_computed([self.session.trace["probabilities"]], then)
+        else:
+            self._say_briefly(self.say("predictions.none"))
+
+    def _choose_next(self) -> None:
+        from tui.screens.predictions import Predictions
+
+        self.app.push_screen(Predictions(self.session, self.say), self._put)
+
+    def _put_best(self) -> None:
         session = self.session
         best = predictions(session.trace, session.text, count=1)[0]
-        self._append(best.id)
+        self._put((best.id, session.trace.asked[session.text]))
 
-    def _append(self, token: int | None) -> None:
-        if token is None:
+    def _put(self, choice: tuple[int, int] | None) -> None:
+        """Put a chosen token at (or after) its position."""
+        if choice is None:
             self.show()
             return
-        session = self.session
+        if not self.session.changeable:
+            self._say_briefly(self.say("worked.fixed"))
+            return
         try:
-            session.append(token)
+            self.session.put(*choice)
         except EngineError as error:
             self._complain(error)
             return
         self._new_trace()
 
     def action_edit(self) -> None:
+        if not self.session.changeable:
+            self._say_briefly(self.say("worked.fixed"))
+            return
         self.editor.value = self.session.texts[self.session.text]
         self.top.display = False
         self.editor.display = True
@@ -380,11 +593,13 @@ class Explorer(Screen[None]):
         self.set_focus(None)
         self._end_note()
 
-    def _new_trace(self) -> None:
+    def _new_trace(self, *, grow: bool = True) -> None:
         self.tree_view.fill(self.session.trace)
         self.way.update_way([])
         self.show()
         self._predict()
+        if grow and self.session.trace.source_tokens:
+            self._grow()
 
     def _complain(self, error: EngineError) -> None:
         self.keys.note(self.say.error(error.key, error.english, error.values))
@@ -392,4 +607,6 @@ class Explorer(Screen[None]):
     # The program
 
     def action_help(self) -> None:
+        from tui.screens.help import Help
+
         self.app.push_screen(Help(self.say))

@@ -12,12 +12,12 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from tui.actions import ACTIONS
+from tui.actions import ACTIONS, Action
 from tui.language import Language
 from tui.widgets.numbers import align
 from tui.wrapping import wrap
 
-KEYS_WIDTH, NAME_WIDTH = 13, 34
+KEYS_WIDTH, NAME_WIDTH = 13, 24
 
 
 class Help(ModalScreen[None]):
@@ -58,10 +58,17 @@ class Help(ModalScreen[None]):
             entries = [
                 Content.assemble(
                     (align(action.shown, KEYS_WIDTH, "left"), "bold"),
-                    (align(say(f"keys.{action.id}"), NAME_WIDTH, "left"), ""),
+                    (self._called(action, width if columns == 1 else None), ""),
                 )
                 for action in actions
             ]
             lines += [Content("").join(entries[at : at + columns]) for at in range(0, len(entries), columns)]
         lines += [Content(""), *(Content.styled(line, "$quiet") for line in wrap(say("help.mouse"), width))]
         return Content("\n").join(lines)
+
+    def _called(self, action: Action, width: int | None) -> str:
+        """What an action is called, in a column beside others; given the width of a page, in lines that fit it."""
+        name = self._say(f"keys.{action.id}")
+        if width is None:
+            return align(name, NAME_WIDTH, "left")
+        return f"\n{' ' * KEYS_WIDTH}".join(wrap(name, width - KEYS_WIDTH))

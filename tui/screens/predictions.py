@@ -22,8 +22,11 @@ WIDEST_BAR = 72
 BLOCKS = " ▏▎▍▌▋▊▉█"
 
 
-class Predictions(ModalScreen[int | None]):
-    """The most probable next tokens after a position. Gives the id of the one chosen, or None."""
+class Predictions(ModalScreen[tuple[int, int] | None]):
+    """The most probable tokens at a position: the next one, or, of an encoder, the one that stands there.
+
+    Gives the id of the token chosen and the position that it was predicted at, or None.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("down,j", "choose(1)", "down", show=False, id="predictions_down", tooltip="down"),
@@ -39,6 +42,9 @@ class Predictions(ModalScreen[int | None]):
     Predictions > .hint { height: 1; padding: 0 2; color: $quiet; }
     """
 
+    # Lines at the bottom that are something else's.
+    taken = 0
+
     chosen: var[int] = var(0, init=False)
     at: var[int] = var(0, init=False)
 
@@ -47,11 +53,12 @@ class Predictions(ModalScreen[int | None]):
         self._session = session
         self._say = say
         self._guesses: list[Prediction] = []
-        self.set_reactive(Predictions.at, session.trace.ends[session.text])
+        self.set_reactive(Predictions.at, session.trace.asked[session.text])
 
     def compose(self) -> ComposeResult:
         yield ClickableText(id="bars")
-        yield Static(Content(self._say("predictions.hint")), classes="hint")
+        hint = self._say("predictions.hint" if self._session.writes else "predictions.hint_fill")
+        yield Static(Content(hint), classes="hint")
 
     def on_resize(self) -> None:
         self._write()
@@ -77,20 +84,27 @@ class Predictions(ModalScreen[int | None]):
         self.chosen = number
 
     def action_take(self) -> None:
-        self.dismiss(self._guesses[self.chosen].id)
+        self.dismiss((self._guesses[self.chosen].id, self.at))
 
     def action_leave(self) -> None:
         self.dismiss(None)
 
     def _write(self) -> None:
         session, say = self._session, self._say
-        width, height = max(30, self.size.width - 4), max(4, self.size.height - 8)
+        width, height = max(30, self.size.width - 4), max(4, self.size.height - 8 - self.taken)
         count = session.trace["probabilities"].axes[-1].size
         self._guesses = predictions(session.trace, session.text, self.at, min(height, 24, count))
         token = session.trace.tokens[session.text][self.at].label
         lines = [
-            Content.styled(say("predictions.title"), "bold $accent"),
-            Content(say("predictions.after", token=token, position=self.at, count=count)),
+            Content.styled(say("predictions.title" if session.writes else "predictions.title_fill"), "bold $accent"),
+            Content(
+                say(
+                    "predictions.after" if session.writes else "predictions.at",
+                    token=token,
+                    position=self.at,
+                    count=count,
+                )
+            ),
             Content(""),
         ]
         room = min(WIDEST_BAR, width - LABEL_WIDTH - 10)

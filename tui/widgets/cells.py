@@ -64,13 +64,16 @@ class ColorCells:
 
 
 class DigitCells:
-    """The sign of a number, and its size in tenths of the limit: ``+3``, ``−7``; of a share only its size."""
+    """The sign of a number, and its size in tenths of the limit: ``+3``, ``−7``; of a share only its size, of a mask
+    its 1 or 0.
+    """
 
     def __init__(self, width: int, glyphs: Glyphs, kind: Kind, limit: float) -> None:
         self._width = width
         self._special = _special_texts(width, glyphs)
-        self._signs = (" ", " ", " ") if kind == "share" else (" ", "+", glyphs.minus)
+        self._signs = (" ", " ", " ") if kind in ("share", "mask") else (" ", "+", glyphs.minus)
         self._limit = limit if limit > 0 else 1.0
+        self._in_tenths = kind != "mask"
 
     def texts(self, values: Sequence[float], levels: Sequence[int]) -> list[str]:
         special = self._special
@@ -84,7 +87,7 @@ class DigitCells:
 
     def _digit(self, value: float) -> str:
         sign = self._signs[(value > 0) - (value < 0)]
-        digit = min(9, int(10 * abs(value) / self._limit))
+        digit = min(9, int(10 * abs(value) / self._limit)) if self._in_tenths else int(value)
         return f"{sign}{digit}".rjust(self._width)[-self._width :]
 
 

@@ -14,26 +14,11 @@ from rich.style import Style
 from engine.text import visible
 from tui.widgets.cells import Cells, ColorCells, DigitCells, NumberCells
 from tui.widgets.grid import Geometry, Grid, Look, shows_numbers
+from tui.widgets.marks import Margin, RowState
 from tui.widgets.numbers import ASCII, NumberFormat, cut
 from tui.widgets.palette import Palette
 
 _NUMBERING_STEPS = (1, 4, 5, *(step * 10**power for power in range(1, 7) for step in (1, 2, 5)))
-
-
-class Margin(NamedTuple):
-    """What lies outside the window."""
-
-    before: bool
-    after: bool
-
-
-class RowState(NamedTuple):
-    """What is special about a row now. Columns that are not `lit` are faded, unless that is None."""
-
-    here: bool = False
-    cursor: int | None = None
-    lit: frozenset[int] | None = None
-    more: Margin = Margin(False, False)
 
 
 class Window(NamedTuple):

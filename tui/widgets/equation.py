@@ -23,8 +23,8 @@ from tui.session import Session
 from tui.widgets.legend import Legend
 from tui.widgets.matrix import MatrixView
 from tui.widgets.numbers import cut
+from tui.widgets.palette import color_depth
 
-MOST_OPERANDS = 3
 TITLE_AND_HEADER = 2
 LEGEND = 2
 # From this height on there is room for a legend, however long the matrix.
@@ -42,15 +42,9 @@ class Pane(Vertical):
     Pane > Legend { margin: 1 0 0 2; max-width: 100%; }
     """
 
-    def compose(self) -> ComposeResult:
-        yield Static(classes="title")
-        yield MatrixView()
-        yield Legend()
-
-    @property
-    def matrix(self) -> MatrixView:
-        """The matrix itself."""
-        return self.query_one(MatrixView)
+    def __init__(self, id: str) -> None:
+        self.title, self.matrix, self.legend = Static(classes="title"), MatrixView(), Legend()
+        super().__init__(self.title, self.matrix, self.legend, id=id)
 
     def show(self, grid: OperandGrid, title: Content, plan: Plan, legend: str | None) -> None:
         """Show a grid as planned; ``legend`` is what the legend says of masked cells, None for no legend."""
@@ -63,8 +57,8 @@ class Pane(Vertical):
         if self.id != "result":
             self.styles.width = plan.width
         view.styles.width = plan.width
-        self.query_one(".title", Static).update(title)
-        scale = self.query_one(Legend)
+        self.title.update(title)
+        scale = self.legend
         scale.display = legend is not None and grid.kind in ("signed", "share")
         if legend is not None:
             scale.kind, scale.limit, scale.masked = grid.kind, grid.limit, legend if grid.has_masked else ""
@@ -101,41 +95,46 @@ class Equation(Horizontal):
         self._session = session
         self._say = say
         self._shown: list[OperandGrid] = []
+        self._operands: list[tuple[Static, Pane]] = []
 
     def compose(self) -> ComposeResult:
         yield Static(id="waiting")
-        for number in range(MOST_OPERANDS):
-            yield Static(id=f"sign-{number}", classes="sign")
-            yield Pane(id=f"operand-{number}")
         yield Static(id="equals", classes="sign")
-        yield Pane(id="result")
+        yield Pane("result")
 
     def on_mount(self) -> None:
-        self.query_one("#waiting").display = False
+        # Nothing is laid out before it is known what is to be shown.
+        for child in self.children:
+            child.display = False
 
     # What is to be shown
 
     def update(self) -> None:
         """Show what the session looks at, all anew."""
+        if not self.is_attached:
+            # The program is on its way out: nothing more can be mounted.
+            return
         session = self._session
         self.query_one("#waiting").display = False
         stage = session.stage
         grids = self._grids()
         signs = self._signs(stage)
         room = self.size.width - sum(cell_len(sign) + 2 for sign in signs if sign) - 1
-        plans = arrange(
-            room, [self._wish(pane, grid) for pane, grid in zip(self._panes(), grids, strict=False)], self.zoom
-        )
-        for number in range(MOST_OPERANDS):
-            used = number < len(grids) - 1
-            self._pane(number).display = used
-            sign = self.query_one(f"#sign-{number}", Static)
+        wishes = [self._wish(pane, grid) for pane, grid in zip(self._panes(), grids, strict=True)]
+        plans = arrange(room, wishes, self.zoom)
+        # Where not even the least of everything fits, the result alone is shown.
+        crowded = sum(plan.width for plan in plans) > room and len(plans) > 1
+        if crowded:
+            plans[-1:] = arrange(self.size.width - 1, wishes[-1:], self.zoom)
+        for number, (sign, pane) in enumerate(self._operands):
+            used = number < len(grids) - 1 and not crowded
+            pane.display = used
             sign.display = used and bool(signs[number])
             if used:
                 sign.update(Content(signs[number]))
-                self._pane(number).show(grids[number], self._title(grids[number]), plans[number], None)
+                pane.show(grids[number], self._title(grids[number]), plans[number], None)
         equals = self.query_one("#equals", Static)
-        equals.display = bool(signs[-1])
+        equals.display = bool(signs[-1]) and not crowded
         equals.update(Content(signs[-1]))
         self._result.show(grids[-1], self._title(grids[-1]), plans[-1], self._say("pane.masked"))
         self._result.display = True
@@ -178,15 +177,15 @@ class Equation(Horizontal):
         return max([*rows, rows[-1] + LEGEND]) + TITLE_AND_HEADER if rows else 0
 
     def _limit_heights(self) -> None:
-        """A matrix as long as a vocabulary must not push its own last rows out of sight; a legend goes before rows do.
-        """
+        """Keep the last rows of a matrix as long as a vocabulary in sight; a legend goes before rows do."""
         height = self.size.height
-        scale = self._result.query_one(Legend)
+        scale = self._result.legend
         if height < min(TITLE_AND_HEADER + self._shown[-1].rows + LEGEND, ROOMY):
             scale.display = False
-        for pane in self.query(Pane):
-            below = LEGEND if pane is self._result and scale.display else 0
-            pane.matrix.styles.max_height = max(2, height - 1 - below)
+        for pane, grid in zip(self._panes(), self._shown, strict=True):
+            # Rows of the same tokens are to stand side by side, so those matrices scroll alike.
+            alike = grid.rows == self._shown[-1].rows
+            pane.matrix.styles.max_height = max(2, height - 1 - (LEGEND if alike and scale.display else 0))
 
     def wait(self, message: str) -> None:
         """Say that the numbers are still being computed."""
@@ -195,11 +194,14 @@ class Equation(Horizontal):
         self.query_one("#waiting", Static).update(Content(message))
 
     def on_resize(self) -> None:
-        if self._shown and not self.query_one("#waiting").display:
-            self.update()
+        self._update_if_shown()
 
     def watch_zoom(self) -> None:
-        self.update()
+        self._update_if_shown()
+
+    def _update_if_shown(self) -> None:
+        if self._shown and not self.query_one("#waiting").display:
+            self.update()
 
     def page(self) -> int:
         """Half of the rows of the result that can be seen."""
@@ -221,7 +223,12 @@ class Equation(Horizontal):
         return self.query_one("#result", Pane)
 
     def _pane(self, number: int) -> Pane:
-        return self.query_one(f"#operand-{number}", Pane)
+        """The pane of an operand, mounted when there is first such an operand: every widget delays the first frame."""
+        while number >= len(self._operands):
+            place = len(self._operands)
+            self._operands.append((Static(id=f"sign-{place}", classes="sign"), Pane(f"operand-{place}")))
+            self.mount(*self._operands[place], before="#equals")
+        return self._operands[number][1]
 
     def _panes(self) -> list[Pane]:
         count = len(self._session.stage.inputs) if self._session.stage is not None else 0
@@ -254,7 +261,9 @@ class Equation(Horizontal):
         # A matrix view measures what it is given; nothing is drawn until the plan is made.
         view.grid = grid
         named = not grid.numbered_columns
-        wide_cell, narrow_cell = (NAMED_CELL, 2) if named else (2, 1)
+        # Where colours cannot tell numbers apart, a cell prints a sign and a digit.
+        least_cell = 2 if color_depth(self.app) in ("16", "none") else 1
+        wide_cell, narrow_cell = (NAMED_CELL, 2) if named else (2, least_cell)
         view.cell_width = wide_cell
         numbers, wide = view.measure("numbers").width, view.measure("heat").width
         narrow = wide - grid.columns * (wide_cell - narrow_cell)

@@ -31,8 +31,9 @@ class KeyBar(ClickableText):
             self.update(Content.styled(message, "$accent"))
             return
         parts = []
-        for keys, name, call in FOOTER:
-            shown = Content.assemble((keys, "bold $accent"), " ", (self._say(f"short.{name}"), "$quiet"))
-            parts.append(clickable(shown, f"screen.{call}"))
+        for name, keys in FOOTER:
+            shown = [clickable(Content.styled(key, "bold $accent"), f"screen.{call}") for key, call in keys]
+            word = clickable(Content.styled(f" {self._say(f'short.{name}')}", "$quiet"), f"screen.{keys[-1][1]}")
+            parts.append(Content.assemble(*shown, word))
         wide = Content("   ").join(parts)
         self.update(wide if wide.cell_length <= self.size.width - 2 else Content("  ").join(parts))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -14,15 +13,13 @@ from textual.reactive import var
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from tui.widgets.drawing import Drawing, Margin, RowState, Window
+from tui.widgets.drawing import Drawing, Window
 from tui.widgets.grid import Geometry, Grid, Look, Mode
+from tui.widgets.marks import Cell, Margin, Marks
 from tui.widgets.numbers import UNICODE, Glyphs, NumberFormat
 from tui.widgets.palette import palette_for
 
 __all__ = ["Cell", "Grid", "MatrixView", "Mode"]
-
-Cell = tuple[int, int]
-"""A row and a column, from 0."""
 
 
 class MatrixView(ScrollView, can_focus=False, inherit_bindings=False):
@@ -102,10 +99,11 @@ class MatrixView(ScrollView, can_focus=False, inherit_bindings=False):
 
     def measure(self, mode: Mode | None = None) -> Size:
         """The cells and lines that the whole grid takes, in the view's mode or another; works before mounting."""
-        if self.grid is None:
-            return Size(0, 0)
-        geometry = self._measured(self.grid, mode or self.mode)
-        return Size(geometry.width, geometry.height)
+        if mode is None or mode == self.mode or self.grid is None:
+            geometry = self.geometry
+        else:
+            geometry = self._measured(self.grid, mode)
+        return Size(geometry.width, geometry.height) if geometry else Size(0, 0)
 
     def show_cell(self, row: int, column: int) -> None:
         """Scroll just enough for the cell to be seen, by whole columns, and keep it in sight if the size changes."""
@@ -146,9 +144,11 @@ class MatrixView(ScrollView, can_focus=False, inherit_bindings=False):
             return Strip.blank(width, drawing.palette.blank)
         if line < 0:
             more = Margin(columns.start > 0, columns.stop < drawing.geometry.columns)
-            segments = drawing.header(columns, self._columns_here(), more)
+            segments = drawing.header(columns, self._marks().columns_here(), more)
             return Strip(segments).adjust_cell_length(width, drawing.palette.blank)
-        row, state = rows[line], self._state(rows[line], rows)
+        row = rows[line]
+        more = Margin(row == rows[0] > 0, row == rows[-1] < drawing.geometry.rows - 1)
+        state = self._marks().of_row(row, more)
         key = (row, columns, width, state)
         strip = self._strips.get(key)
         if strip is None:
@@ -195,23 +195,26 @@ class MatrixView(ScrollView, can_focus=False, inherit_bindings=False):
         self._wheel(event, -1, sideways=True)
 
     def watch_cursor(self, old: Cell | None, new: Cell | None) -> None:
-        cells = [cell for cell in (old, new) if cell is not None]
-        self._refresh_rows(row for row, _ in cells)
-        if old is None or new is None or old[1] != new[1]:
-            self._refresh_header()
+        self._remark(self._marks()._replace(cursor=old))
 
     def watch_marked_row(self, old: int | None, new: int | None) -> None:
-        if (old is None or new is None) and self.marked_column is None and not self.marked_cells:
-            self.refresh()
-        self._refresh_rows(row for row in (old, new) if row is not None)
+        self._remark(self._marks()._replace(row=old))
 
-    def watch_marked_column(self) -> None:
-        self.refresh()
+    def watch_marked_column(self, old: int | None, new: int | None) -> None:
+        self._remark(self._marks()._replace(column=old))
 
     def watch_marked_cells(self, old: frozenset[Cell], new: frozenset[Cell]) -> None:
-        if not (old and new) and self.marked_row is None and self.marked_column is None:
-            self.refresh()
-        self._refresh_rows({row for row, _ in old ^ new})
+        self._remark(self._marks()._replace(cells=old))
+
+    def _remark(self, old: Marks) -> None:
+        """Draw anew the lines that other marks make look different."""
+        new, header = self._marks(), self.geometry.header if self.geometry else 0
+        if header and old.columns_here() != new.columns_here():
+            self.refresh(Region(0, 0, self.size.width, 1))
+        rows, nothing = self._in_sight()[0], Margin(False, False)
+        for line, row in enumerate(rows, header):
+            if old.of_row(row, nothing) != new.of_row(row, nothing):
+                self.refresh(Region(0, line, self.size.width, 1))
 
     def _reshape(self) -> None:
         """Everything is to be measured and drawn anew."""
@@ -281,36 +284,8 @@ class MatrixView(ScrollView, can_focus=False, inherit_bindings=False):
         left = min(self.scroll_offset.x // geometry.pitch, geometry.columns - across)
         return range(top, top + lines), range(left, left + across)
 
-    def _state(self, row: int, rows: range) -> RowState:
-        marked = row == self.marked_row or any(row == line for line, _ in self.marked_cells)
-        here = marked or (self.cursor is not None and row == self.cursor[0])
-        cursor = self.cursor[1] if self.cursor is not None and row == self.cursor[0] else None
-        last = self.geometry.rows - 1 if self.geometry else row
-        more = Margin(row == rows[0] > 0, row == rows[-1] < last)
-        return RowState(here, cursor, self._lit(row), more)
-
-    def _lit(self, row: int) -> frozenset[int] | None:
-        """The columns of a row that do not fade, or None if none does."""
-        if self.marked_row is None and self.marked_column is None and not self.marked_cells:
-            return None
-        if row == self.marked_row:
-            return None
-        marked = {column for line, column in self.marked_cells if line == row}
-        return frozenset(marked if self.marked_column is None else {*marked, self.marked_column})
-
-    def _columns_here(self) -> frozenset[int]:
-        columns = (self.marked_column, self.cursor[1] if self.cursor else None)
-        return frozenset(column for column in columns if column is not None)
-
-    def _refresh_rows(self, rows: Iterable[int]) -> None:
-        geometry, (seen, _) = self.geometry, self._in_sight()
-        for row in rows:
-            if geometry is not None and row in seen:
-                self.refresh(Region(0, geometry.header + row - seen.start, self.size.width, 1))
-
-    def _refresh_header(self) -> None:
-        if self.geometry is not None and self.geometry.header:
-            self.refresh(Region(0, 0, self.size.width, 1))
+    def _marks(self) -> Marks:
+        return Marks(self.cursor, self.marked_row, self.marked_column, self.marked_cells)
 
     def _wheel(self, event: events.MouseEvent, direction: int, *, sideways: bool) -> None:
         """Scroll by the wheel; at the end, leave the event to whatever contains this view."""

@@ -9,7 +9,7 @@ from typing import Literal
 from rich.cells import cell_len, set_cell_size
 
 Kind = Literal["signed", "share", "ids", "mask"]
-"""What a grid's numbers are: any real number, a share of one, names of tokens, or 0 and −∞."""
+"""What a grid's numbers are: any real number, a share of one, names of tokens, or the 1s and 0s of a mask."""
 
 Alignment = Literal["left", "centre", "right"]
 

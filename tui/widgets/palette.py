@@ -96,17 +96,22 @@ class Palette:
             limit: the magnitude at the end of the scale; larger ones stay at the end.
         """
         finite = np.isfinite(values)
-        if kind in ("ids", "mask"):
+        if kind == "ids":
             levels = np.full(values.shape, PLAIN, np.int16)
         else:
             zero, lowest, steps = (
-                (self.share_zero, 0, self.share_steps) if kind == "share" else (self.signed_zero, -1, self.signed_steps)
+                (self.signed_zero, -1, self.signed_steps)
+                if kind == "signed"
+                else (self.share_zero, 0, self.share_steps)
             )
+            if kind == "mask":
+                # The 1s of a mask are to be seen, not to outshine the numbers beside it.
+                limit = 2.0
             limit = limit if np.isfinite(limit) and limit > 0 else 1.0
             with np.errstate(over="ignore"):
                 scaled = np.where(finite, values, 0) / limit
             levels = (np.rint(np.clip(scaled, lowest, 1) * steps) + zero).astype(np.int16)
-        if kind == "share":
+        if kind in ("share", "mask"):
             levels[values == 0] = ZERO
         if not finite.all():
             levels[np.isnan(values)] = NAN
@@ -119,8 +124,14 @@ class Palette:
         return self.normal[level]
 
 
-def palette_for(widget: Widget, here: str = DEFAULT_HERE) -> Palette:
-    """The palette that suits a widget where it stands: its background and text colour, the theme, the terminal."""
+def palette_for(widget: Widget, here: str | None = None) -> Palette:
+    """The palette that suits a widget where it stands: its background and text colour, the theme, the terminal.
+
+    ``here`` is the accent; the theme's own if left out.
+    """
+    if here is None:
+        accent = widget.app.theme_variables["accent"]
+        here = accent if accent.startswith("#") else DEFAULT_HERE
     _, _, background, foreground = widget.colors
     own = background.ansi is not None
     return Palette.build(
@@ -188,10 +199,15 @@ def _build(dark: bool, depth: Depth, background: str, foreground: str, here: str
     )
 
 
+@lru_cache(1024)
+def _color(color: RGB) -> Color:
+    return Color.from_rgb(*color)
+
+
 def _style(ink: RGB, background: RGB, *, bold: bool = False, underline: bool = False, reverse: bool = False) -> Style:
     return Style(
-        color=Color.from_rgb(*ink),
-        bgcolor=Color.from_rgb(*background),
+        color=_color(ink),
+        bgcolor=_color(background),
         bold=bold or None,
         underline=underline or None,
         reverse=reverse or None,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
+import bisect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -18,6 +18,9 @@ WHITE: RGB = (255, 255, 255)
 
 READABLE = 4.5
 """The contrast that WCAG asks of text."""
+
+STEPS = 32
+"""How finely an ink is sought between two colours."""
 
 BROWN: RGB = (170, 85, 0)
 SIXTEEN: tuple[RGB, ...] = (
@@ -55,8 +58,11 @@ def rgb(text: str) -> RGB:
 
 def luminance(color: RGB) -> float:
     """The relative luminance, 0 to 1 (https://www.w3.org/TR/WCAG21/#dfn-relative-luminance)."""
-    red, green, blue = (c / 3294.6 if c <= 10 else ((c / 255 + 0.055) / 1.055) ** 2.4 for c in color)
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+    red, green, blue = color
+    return 0.2126 * _LINEAR[red] + 0.7152 * _LINEAR[green] + 0.0722 * _LINEAR[blue]
+
+
+_LINEAR = [c / 3294.6 if c <= 10 else ((c / 255 + 0.055) / 1.055) ** 2.4 for c in range(256)]
 
 
 def contrast(one: RGB, other: RGB) -> float:
@@ -92,8 +98,15 @@ class Inks:
 
     def quiet(self, background: RGB) -> RGB:
         """The faintest that can be read."""
-        inks = _between(self.on(background), background)
-        return [inks[0], *itertools.takewhile(lambda ink: self._readable(ink, background), inks)][-1]
+        ink = self.on(background)
+        # The nearer to the background, the fainter: the first that cannot be read is found by halving.
+        first = bisect.bisect_left(
+            range(STEPS + 1),
+            True,
+            lo=1,
+            key=lambda step: not self._readable(mix(ink, background, step / STEPS), background),
+        )
+        return mix(ink, background, (first - 1) / STEPS)
 
     def _readable(self, ink: RGB, background: RGB) -> bool:
         depth = self.scales.depth
@@ -117,7 +130,7 @@ def scales(depth: Depth, dark: bool, page: RGB, foreground: RGB, here: RGB) -> S
 
 
 def _between(one: RGB, other: RGB) -> list[RGB]:
-    return [mix(one, other, step / 32) for step in range(33)]
+    return [mix(one, other, step / STEPS) for step in range(STEPS + 1)]
 
 
 def _ramp(stops: Sequence[RGB], steps: int) -> list[RGB]:
@@ -140,15 +153,15 @@ def _xterm(*numbers: int) -> tuple[RGB, ...]:
 
 _TRUE_STOPS = {
     True: (
-        _hex("1f3450 2c5a94 3b82d4 55a0f7"),
-        _hex("46292a 8a4334 c65f41 f57b50"),
-        _hex("3a3023 7d5c31 bd8a45 eab060"),
+        _hex("2c5a94 3b82d4 55a0f7"),
+        _hex("8a4334 c65f41 f57b50"),
+        _hex("6e5a2a b0913c e6c75a"),
         rgb("#d65fc0"),
     ),
     False: (
-        _hex("d3e3f6 9fc5ef 6ba3e0 2f6fc0"),
-        _hex("f9dfd3 f3b797 ea8a60 cf5020"),
-        _hex("f6ead0 f0d38d e3b04a c07f10"),
+        _hex("9fc5ef 6ba3e0 2f6fc0"),
+        _hex("f0b090 e88860 cf5020"),
+        _hex("e2c257 cda52c a17c00"),
         rgb("#b0209a"),
     ),
 }
@@ -158,13 +171,13 @@ _XTERM_STEPS = {
     True: (
         _xterm(17, 24, 25, 32, 68, 75),
         _xterm(52, 95, 131, 167, 173, 209),
-        _xterm(237, 94, 137, 179, 215),
+        _xterm(237, 94, 136, 178, 221),
         rgb("color(170)"),
     ),
     False: (
         _xterm(189, 153, 110, 74, 68, 26),
         _xterm(224, 223, 216, 209, 173, 166),
-        _xterm(230, 222, 179, 172, 136),
+        _xterm(230, 222, 178, 136),
         rgb("color(127)"),
     ),
 }
@@ -173,7 +186,10 @@ _XTERM_STEPS = {
 def _true(dark: bool, page: RGB, foreground: RGB, here: RGB) -> Scales:
     negative, positive, share, warning = _TRUE_STOPS[dark]
     nothing = mix(page, foreground, 0.06)
-    below, above, shares = (_ramp((nothing, *stops), 32) for stops in (negative, positive, share))
+    # The first quarter rises slowly: most numbers of a model are small, and only their sign is to be seen.
+    below, above, shares = (
+        _ramp((nothing, mix(nothing, stops[0], 0.35), *stops), 32) for stops in (negative, positive, share)
+    )
     return Scales("truecolor", page, nothing, below, above, shares, warning, here, foreground)
 
 

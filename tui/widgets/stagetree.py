@@ -19,11 +19,13 @@ class StageTree(Tree[Stage]):
     """Every stage with its shape; the group of the current one is open."""
 
     DEFAULT_CSS = """
-    StageTree { width: 34; height: 100%; padding: 0 0 0 1; scrollbar-size-vertical: 1; background: $background; }
+    StageTree { width: 34; height: 100%; padding: 0 0 0 1; background: $background; }
+    StageTree { overflow-x: hidden; scrollbar-size-vertical: 1; }
     """
 
     def __init__(self, say: Language) -> None:
-        super().__init__("")
+        # Of a plain string Textual would make markup, and import every emoji to do so.
+        super().__init__(Text())
         self._say = say
         self.show_root = False
         self.show_guides = False
@@ -36,9 +38,12 @@ class StageTree(Tree[Stage]):
         self.clear()
         self._leaf_of.clear()
         groups: dict[str, list[Stage]] = defaultdict(list)
-        first = next((stage.position for stage in trace if stage.layer is not None), len(trace))
+        reached: set[str] = set()
         for stage in trace:
-            groups[self._group(stage, stage.position < first)].append(stage)
+            if stage.layer is not None:
+                reached.add(stage.side)
+            # What a decoder begins with comes after the encoder's layers, and before its own.
+            groups[self._group(stage, stage.side not in reached and (bool(stage.side) or not reached))].append(stage)
         for name, stages in groups.items():
             node = self.root.add(Text(name), expand=False)
             for stage in stages:
@@ -75,6 +80,10 @@ class StageTree(Tree[Stage]):
         return label
 
     def _group(self, stage: Stage, before_layers: bool) -> str:
-        if stage.layer is not None:
-            return self._say(f"groups.{stage.name.split('.')[2]}", layer=stage.layer)
-        return self._say("groups.input" if before_layers else "groups.output")
+        say = self._say
+        if stage.block is None:
+            name = say.group("input" if before_layers else "output")
+            return f"{say.group(stage.side)} · {name}" if stage.side else name
+        if not stage.side:
+            return say.group(stage.block, stage.layer)
+        return f"{say(f'way.{stage.side}_layer', layer=stage.layer)} · {say(f'tree.{stage.block}')}"

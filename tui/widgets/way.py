@@ -5,8 +5,8 @@ from __future__ import annotations
 from textual.content import Content
 
 from engine.generation import Prediction
-from tui.arithmetic import number_text
 from tui.language import Language
+from tui.places import block_start, blocks
 from tui.session import Session
 from tui.widgets.clickable import ClickableText, clickable
 from tui.widgets.numbers import cut
@@ -33,34 +33,38 @@ class Way(ClickableText):
             self._predictions = predictions
         ends = self._end()
         width = max(20, self.size.width - 2)
-        self.update(self._stops(width - ends.cell_length - 3) + Content.styled(" ▸ ", "$quiet") + ends)
+        arrow = Content.styled(" ▸ ", "$quiet") if ends else Content("")
+        self.update(self._stops(width - ends.cell_length - 3) + arrow + ends)
 
     def on_resize(self) -> None:
         self.update_way()
 
     def _stops(self, width: int) -> Content:
         """The stops that fit: all layers where there is room, else those around the reader's."""
-        session, say = self._session, self._say
-        here = session.trace.stages[session.position]
-        layers = 1 + max((stage.layer for stage in session.trace if stage.layer is not None), default=-1)
-        after = here.layer is None and here.position > 2
-        current = here.layer if here.layer is not None else layers if after else -1
-        first = next((stage.name for stage in session.trace if stage.layer is not None), "")
-        text = "".join(token.label for token in session.trace.tokens[session.text])
+        session, say, trace = self._session, self._say, self._session.trace
+        here = trace.stages[session.position]
+        layers = blocks(trace)
         last = f" ▸ {here.name.split('.')[-1]}"
-        stops = [self._stop(cut(text, 12), current == -1, last, "tokens")]
-        around = range(layers)
-        if layers > 6:
-            middle = max(1, min(current, layers - 2))
+        text = "".join(token.label for token in session.tokens)
+        passed = [block for block in layers if block_start(trace, block).position <= here.position]
+        first = self._stop(cut(text, 12), here.layer is None and not passed, last, trace.stages[0].name)
+        stops = [first]
+        around = range(len(layers))
+        if len(layers) > 6:
+            middle = max(1, min(len(passed) - 1, len(layers) - 2))
             around = range(middle - 1, middle + 2)
         if around and around[0] > 0:
             stops.append(Content.styled("…", "$quiet"))
-        for layer in around:
-            name = first.replace("layers.0.", f"layers.{layer}.")
-            stops.append(self._stop(say("way.layer", layer=layer), layer == current, last, name))
-        if around and around[-1] < layers - 1:
+        for number in around:
+            side, layer = layers[number]
+            name = say(f"way.{side}_layer" if side else "way.layer", layer=layer)
+            start = block_start(trace, layers[number]).name
+            stops.append(self._stop(name, (side, layer) == (here.side, here.layer), last, start))
+        if around and around[-1] < len(layers) - 1:
             stops.append(Content.styled("…", "$quiet"))
-        stops.append(self._stop(say("way.output"), after, last, "logits"))
+        end = here.layer is None and len(passed) == len(layers)
+        output = "logits" if "logits" in trace else trace.stages[-1].name
+        stops.append(self._stop(say("way.output"), end, last, output))
         return Content.styled(" ▸ ", "$quiet").join(stops).truncate(max(0, width), ellipsis=True)
 
     def _stop(self, name: str, here: bool, last: str, stage: str) -> Content:
@@ -68,11 +72,13 @@ class Way(ClickableText):
         return clickable(shown, f"screen.visit('{stage}')")
 
     def _end(self) -> Content:
+        if not self._session.predicts:
+            return Content("")
         if not self._predictions:
             return clickable(Content.styled(self._say("way.pending"), "$quiet"), "screen.predictions")
         parts = []
         for number, guess in enumerate(self._predictions[:3]):
-            share = f"{100 * guess.probability:.0f}%" if guess.probability >= 0.01 else number_text(guess.probability)
+            share = f"{100 * guess.probability:.{0 if guess.probability >= 0.01 else 2}f}%"
             parts.append(
                 Content.assemble((cut(guess.label, 10), "bold" if number == 0 else ""), " ", (share, "$quiet"))
             )

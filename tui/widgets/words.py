@@ -8,6 +8,7 @@ from textual.widgets import Static
 
 from engine.derivation import Derivation, Reference
 from engine.operand import Constant, Weight
+from engine.ops import GivenWeight
 from engine.trace import Stage
 from tui import arithmetic
 from tui.explanations import explained
@@ -22,7 +23,8 @@ ROLES = {"plain": "", "name": "$quiet", "reference": "", "value": "bold $accent"
 class Explanation(Static):
     """The formula in textbook notation, what the stage does and why, and what to look at.
 
-    ``room`` is how many lines there are; where they are too few, what to look at is left out first.
+    ``room`` is how many lines there are; where they are too few, what to look at is left out first. Where something
+    else explains what is shown, it is ``brief``, and the program's own first sentence, ``welcome``, is left out.
     """
 
     DEFAULT_CSS = """
@@ -34,6 +36,8 @@ class Explanation(Static):
         self._session = session
         self._say = say
         self.room = 99
+        self.brief = False
+        self.welcome = True
         self.lines = 0
 
     def update_words(self) -> None:
@@ -50,13 +54,17 @@ class Explanation(Static):
         said = wrap(explained(operand, say, "explain", session), width)
         look = wrap(explained(operand, say, "look", session), width)
         room = self.room - len(first)
+        if self.brief:
+            said = look = []
         if len(said) + len(look) > room:
             look = []
         said = said[: max(0, room)]
-        if self._session.position == 0 and isinstance(operand, Stage):
+        if self.welcome and self._session.position == 0 and isinstance(operand, Stage):
             first = [*(Content.styled(line, "bold $accent") for line in wrap(say("welcome.start"), width)), *first]
         lines = [*first, *map(Content, said), *(Content.styled(line, "$quiet") for line in look)]
+        lines = lines[: max(0, self.room)]
         self.lines = len(lines)
+        self.display = bool(lines)
         self.update(Content("\n").join(lines))
 
     def on_resize(self) -> None:
@@ -86,11 +94,16 @@ class ThisNumber(ClickableText):
         self._chosen = None
         self._write()
 
+    def clear(self) -> None:
+        """Show nothing: the number is still being computed."""
+        self._derivation, self._lines, self._chosen = None, [], None
+        self.update("")
+
     def choose(self, count: int) -> None:
         """Choose another number of the arithmetic, round and round."""
         shown = self._references()
         if shown:
-            self._chosen = ((-1 if self._chosen is None and count > 0 else self._chosen or 0) + count) % len(shown)
+            self._chosen = ((self._default() if self._chosen is None else self._chosen) + count) % len(shown)
             self._write()
 
     def reference(self, number: int | None = None) -> Reference | None:
@@ -177,7 +190,7 @@ class ThisNumber(ClickableText):
         operand = self._session.operand
         if isinstance(operand, Weight):
             return [
-                *wrap(self._say("number.learned"), width),
+                *wrap(self._say("number.given" if isinstance(operand, GivenWeight) else "number.learned"), width),
                 *wrap(self._say("number.stored", source=operand.source), width),
             ]
         return wrap(self._say("number.follows"), width)

@@ -1,0 +1,216 @@
+"""The map of all heads: what its pixels are, how it fits, and what a key or a click chooses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from rich.cells import cell_len
+from textual.geometry import Offset
+
+from engine.heads import description
+from engine.model import Model, load
+from tests.tui.pictures import hung
+from tui.views.attention import Attention, attention_stages
+from tui.views.headsgrid import plan
+from tui.views.headsmap import HeadsMap
+from tui.views.thumbnails import Raster, levels, pixels
+
+AT = "layers.0.attention.weights"
+
+
+@pytest.fixture(autouse=True)
+def true_colour(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setenv("COLORTERM", "truecolor")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+
+
+@pytest.fixture
+def many(checkpoint: Callable[..., Path]) -> Model:
+    """A model of 32 layers with 32 heads each."""
+    return load(
+        checkpoint(
+            hidden_size=64,
+            num_hidden_layers=32,
+            num_attention_heads=32,
+            num_key_value_heads=32,
+            tokens=["<unk>", *"abcdefgh"],
+        )
+    )
+
+
+# Pixels
+
+
+def test_a_pixel_is_the_largest_weight_that_it_stands_for() -> None:
+    weights = np.array([[[0.1, 0.9, 0, 0], [0.2, 0.2, 0.6, 0], [0, 0.3, 0, 0.7], [0.4, 0, 0.6, 0]]], np.float32)
+    found = pixels(weights, np.ones((4, 4), dtype=bool), Raster(2, 2))
+    assert found[0] == pytest.approx(np.array([[0.9, 0.6], [0.4, 0.7]]))
+
+
+def test_every_weight_lies_in_one_pixel() -> None:
+    sight = np.ones((7, 7), dtype=bool)
+    for query in range(7):
+        for key in range(7):
+            weights = np.zeros((1, 7, 7), np.float32)
+            weights[0, query, key] = 1
+            assert pixels(weights, sight, Raster(3, 3)).sum() == 1
+
+
+def test_small_matrices_are_drawn_larger() -> None:
+    raster = Raster.fitting(3, 3, 7)
+    assert raster == Raster(6, 6)
+    found = pixels(np.eye(3, dtype=np.float32)[None], np.ones((3, 3), dtype=bool), raster)
+    assert found[0].tolist() == np.kron(np.eye(3), np.ones((2, 2))).tolist()
+    assert Raster.fitting(4, 40, 8) == Raster(8, 4)
+
+
+def test_what_is_cut_is_no_weight() -> None:
+    found = pixels(np.eye(2, dtype=np.float32)[None], np.tri(2, dtype=bool), Raster(2, 2))
+    assert np.isnan(found[0]).tolist() == [[False, True], [False, False]]
+    assert levels(found, 16)[0].tolist() == [[15, -1], [0, 15]]
+
+
+def test_levels_go_with_the_square_root_and_any_weight_is_seen() -> None:
+    shares = np.array([0, 1e-6, 0.0625, 0.25, 1], np.float32)
+    assert levels(shares, 9).tolist() == [0, 1, 2, 4, 8]
+
+
+# How it fits
+
+
+@pytest.mark.parametrize(("rows", "columns", "tokens"), [(2, 4, 3), (4, 4, 6), (6, 4, 5), (12, 12, 40), (32, 32, 8)])
+@pytest.mark.parametrize(("width", "height"), [(68, 6), (68, 17), (110, 30), (190, 50)])
+@pytest.mark.parametrize("wide", [False, True])
+def test_what_is_shown_fits(rows: int, columns: int, tokens: int, width: int, height: int, wide: bool) -> None:
+    found = plan(rows, columns, tokens, width, height, labels=True, wide=wide)
+    assert found.columns * found.across <= width
+    assert (found.rows - 1) * found.down + found.lines <= height
+    assert found.width + 2 <= found.across
+    assert found.lines <= found.down
+    assert 1 <= found.rows <= rows
+    assert 1 <= found.columns <= columns
+
+
+def test_all_heads_are_shown_where_they_can_be() -> None:
+    found = plan(2, 4, 3, 68, 7, labels=True, wide=False)
+    assert (found.rows, found.columns, found.labels, found.pixels) == (2, 4, "side", 6)
+    found = plan(12, 12, 40, 180, 60, labels=True, wide=False)
+    assert (found.rows, found.columns) == (12, 12)
+    assert found.labels == "below"
+    assert plan(12, 12, 40, 180, 60, labels=False, wide=False).labels == "none"
+
+
+# On the screen
+
+
+async def test_every_head_of_every_layer_with_its_label(sample: Model) -> None:
+    async with hung(HeadsMap, sample, sample.trace("我爱你"), AT) as it:
+        said = 0
+        for stage in attention_stages(it.session.trace):
+            for found in Attention(stage, 0).measures:
+                best = description(found)
+                said += best is not None
+                assert best is None or f"{best.value:.2f}" in it.text
+        assert said > 3
+        assert it.text.count(it.say("heads.layer", layer=1)) == 1
+        assert all(it.say("graph.head", head=head) in it.lines[0] for head in range(4))
+
+
+async def test_the_frame_moves_and_opens(sample: Model) -> None:
+    async with hung(HeadsMap, sample, sample.trace("我爱你"), AT) as it:
+        assert it.view.chosen == (AT, 0)
+        frame = it.find("▐")
+        it.view.move(1, 2)
+        assert it.find("▐").x > frame.x
+        assert it.find("▐").y > frame.y
+        it.view.open()
+        await it.pilot.pause()
+        assert [(event.stage, event.head) for event in it.chosen] == [("layers.1.attention.weights", 2)]
+        it.view.move(-9, 9)
+        assert it.view.chosen == (AT, 3)
+
+
+async def test_it_begins_where_the_session_is(sample: Model) -> None:
+    async with hung(HeadsMap, sample, sample.trace("我爱你"), "layers.1.mlp.residual") as it:
+        it.look(head=3)
+        assert it.view.chosen == ("layers.1.attention.weights", 3)
+
+
+async def test_a_click_opens_a_head(sample: Model) -> None:
+    async with hung(HeadsMap, sample, sample.trace("我爱你"), AT) as it:
+        await it.click(it.find(it.say("graph.head", head=2)) + Offset(2, 5))
+        assert [(event.stage, event.head) for event in it.chosen] == [("layers.1.attention.weights", 2)]
+        assert it.view.chosen == ("layers.1.attention.weights", 2)
+
+
+async def test_the_colours_are_the_weights(sample: Model) -> None:
+    async with hung(HeadsMap, sample, sample.trace("我爱你"), AT) as it:
+        x, y = it.find("▐") + Offset(1, 0)
+        # The first row gives all its weight to the only key that it sees; the others are cut.
+        full, cut = it.style(Offset(x, y)).color, it.style(Offset(x + 4, y)).color
+        assert cut.get_truecolor().hex == "#0f1418"
+        assert sum(full.get_truecolor()) > 400
+
+
+async def test_the_attentions_of_an_encoder_decoder() -> None:
+    model = load("tiny-translator")
+    trace = model.trace("我爱你。", targets="I love you")
+    at = "decoder.layers.1.cross_attention.weights"
+    async with hung(HeadsMap, model, trace, at, size=(100, 40)) as it:
+        for key in ("encoder", "decoder", "cross"):
+            assert it.say(f"heads.{key}", layer=1) in it.text
+        assert it.view.chosen == (at, 0)
+
+
+async def test_more_than_fit_are_scrolled_to(many: Model) -> None:
+    async with hung(HeadsMap, many, many.trace("a b c d e f g h"), AT, size=(76, 18)) as it:
+        assert "▸" in it.text
+        assert "▾" in it.text
+        assert "▴" not in it.text
+        it.view.move(31, 31)
+        assert it.view.chosen == ("layers.31.attention.weights", 31)
+        assert it.say("heads.layer", layer=31) in it.text
+        assert "▐" in it.text
+        assert "◂" in it.text
+        assert "▴" in it.text
+        assert "▾" not in it.text
+
+
+@pytest.mark.parametrize("environment", [{"COLORTERM": "", "TERM": "xterm-16color"}, {"NO_COLOR": "1"}])
+async def test_without_colours_shades_tell_the_weights(
+    sample: Model, monkeypatch: pytest.MonkeyPatch, environment: dict[str, str]
+) -> None:
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    async with hung(HeadsMap, sample, sample.trace("我爱你"), AT, size=(76, 20)) as it:
+        assert "██" in it.text
+        assert "▀" not in it.text
+
+
+@pytest.mark.parametrize("size", [(1, 1), (12, 3), (30, 5), (76, 9), (116, 26), (160, 50)])
+async def test_every_size_keeps_its_columns(sample: Model, size: tuple[int, int]) -> None:
+    async with hung(HeadsMap, sample, sample.trace("从前有一个国王。"), AT, size=size, lang="zh") as it:
+        assert [cell_len(line) for line in it.lines] == [size[0]] * size[1]
+
+
+async def test_a_message_instead_until_it_is_computed(sample: Model) -> None:
+    async with hung(HeadsMap, sample, sample.trace("我爱你"), AT) as it:
+        it.view.wait("computing")
+        assert "computing" in it.text
+        it.view.open()
+        await it.pilot.pause()
+        assert not it.chosen
+        it.view.update()
+        assert "computing" not in it.text
+
+
+async def test_another_text_is_another_map(sample: Model) -> None:
+    async with hung(HeadsMap, sample, sample.trace(["我爱你", "我"]), AT) as it:
+        before = it.text
+        it.session.step_text(1)
+        it.view.update()
+        assert it.text != before

@@ -1,0 +1,1 @@
+"""Demos: scripts of scenes that drive the explorer and say something at each."""

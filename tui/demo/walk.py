@@ -1,0 +1,197 @@
+"""A demo's scenes resolved with its model, one after the other: what each of them leaves the explorer at."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from engine.errors import EngineError, FileError
+from engine.generation import predictions, translated
+from engine.model import Model
+from engine.operand import Operand
+from engine.trace import Trace
+from tui.demo.script import Demo, Scene, View
+from tui.grids import matrix_axes
+from tui.language import Language
+from tui.report.selection import select
+from tui.session import Session
+from tui.views.attention import nearest_weights
+
+
+@dataclass(frozen=True)
+class State:
+    """Where a scene is: everything that the explorer must be put back to."""
+
+    scene: Scene
+    trace: Trace
+    stage: str
+    positions: dict[str, int]
+    view: View
+
+    def session(self, model: Model, memory: int) -> Session:
+        """A session that stands there."""
+        session = Session(model, self.trace, memory)
+        self.restore(session)
+        return session
+
+    def restore(self, session: Session) -> None:
+        """Put a session there, whatever it looked at."""
+        session.trace = self.trace
+        session.operand = self.trace[self.stage]
+        session.positions = dict(self.positions)
+        # Where the reader was has nothing to do with where the demo is.
+        session.history.clear()
+
+
+class Walk:
+    """One walk through the scenes with a session of its own."""
+
+    def __init__(self, demo: Demo, model: Model, say: Language, memory: int) -> None:
+        self._demo, self._model, self._say, self._memory = demo, model, say, memory
+        self._cells: dict[int, tuple[int, ...]] = {}
+
+    def states(self, texts: tuple[str, ...], own: Sequence[State] | None) -> list[State]:
+        """Every scene's state. Of other texts than the demo's own, cells are those that the ``own`` states look at."""
+        try:
+            session = Session(self._model, self._trace(texts), self._memory)
+        except EngineError as error:
+            raise self._refusal(None, self._texts_key(), error) from None
+        view: View = "equation"
+        states = []
+        for scene in self._demo.scenes:
+            self._go(session, scene, None if own is None else own[scene.number])
+            view = scene.view or view
+            self._look_as(session, scene, view)
+            states.append(State(scene, session.trace, session.operand.name, dict(session.positions), view))
+        return states
+
+    def _texts_key(self) -> str:
+        """Where the file gives its texts."""
+        return "texts" if self._demo.lines.has("texts") else "text"
+
+    def _trace(self, texts: tuple[str, ...]) -> Trace:
+        model, target = self._model, self._demo.target
+        targets = None if target is None else [target] * len(texts)
+        trace = model.trace(list(texts), targets=targets, memory=self._memory)
+        return trace if target is not None else translated(model, trace, self._memory)
+
+    def _refusal(self, scene: Scene | None, key: str, error: EngineError) -> FileError:
+        """An error of the engine, with the line that it comes from."""
+        line = self._demo.lines.of(None if scene is None else scene.number, key)
+        return FileError(
+            "demo-refused",
+            "{file}: line {line}: {reason}",
+            file=self._demo.path,
+            line=line,
+            reason=self._say.error(error.key, error.english, error.values),
+        )
+
+    def _go(self, session: Session, scene: Scene, own: State | None) -> None:
+        key = "text"
+        try:
+            if scene.which is not None:
+                key = "which"
+                self._look_at_text(session, scene)
+            key = "text"
+            if scene.text is not None:
+                session.edit(scene.text)
+                self._translate(session)
+            key = "append"
+            if scene.append:
+                self._append(session, scene)
+            key = "stage"
+            if scene.stage is not None:
+                session.go(select(session.trace, scene.stage, None, None).stages[0])
+            key = "head"
+            if scene.head is not None:
+                select(session.trace, session.operand.name, None, scene.head)
+                session.positions["H"] = scene.head
+        except FileError:
+            raise
+        except EngineError as error:
+            raise self._refusal(scene, key, error) from None
+        if scene.cell and own is not None:
+            self._same_cell(session, own)
+        elif scene.cell:
+            self._look_at(session, scene)
+
+    def _look_at_text(self, session: Session, scene: Scene) -> None:
+        assert scene.which is not None
+        if not 0 <= scene.which < len(session.texts):
+            raise self._missing(scene, "which", str(scene.which), f"0 … {len(session.texts) - 1}")
+        session.step_text(scene.which - session.text)
+
+    def _translate(self, session: Session) -> None:
+        grown = translated(self._model, session.trace, self._memory)
+        if grown is not session.trace:
+            name = session.operand.name
+            session.trace, session.operand = grown, grown[name]
+            session.look_at_end()
+
+    def _append(self, session: Session, scene: Scene) -> None:
+        if isinstance(scene.append, str):
+            vocabulary = list(self._model.vocabulary)
+            if scene.append not in vocabulary:
+                raise self._missing(scene, "append", scene.append, ", ".join(vocabulary[-3:]) + ", …")
+            token = vocabulary.index(scene.append)
+        elif session.predicts:
+            token = predictions(session.trace, session.text, count=1)[0].id
+        else:
+            raise self._missing(scene, "append", "true", "–")
+        session.put(token, session.trace.asked[session.text])
+
+    def _same_cell(self, session: Session, own: State) -> None:
+        grid = session.grid
+        there = own.session(self._model, self._memory)
+        session.move_to(*there.grid.place(there.cell))
+        assert grid.operand is session.operand
+
+    def _look_at(self, session: Session, scene: Scene) -> None:
+        operand, row, column = session.operand, 0, 0
+        axes = [axis for axis in matrix_axes(operand) if axis is not None]
+        if len(scene.cell) > len(axes):
+            raise self._missing(scene, "cell", _listed(scene.cell), operand.shape_text)
+        row, column = session.grid.place(session.cell)
+        places = [
+            self._place(scene, session, operand, axis, part) for axis, part in zip(axes, scene.cell, strict=False)
+        ]
+        if matrix_axes(operand)[0] is None:
+            places = [row, *places]
+        row, column = [*places, *[row, column][len(places) :]]
+        session.move_to(row, column)
+
+    def _place(self, scene: Scene, session: Session, operand: Operand, number: int, part: int | str) -> int:
+        axis = operand.axes[number]
+        if isinstance(part, int):
+            if not -axis.size <= part < axis.size:
+                raise self._missing(scene, "cell", str(part), f"0 … {axis.size - 1}")
+            return part % axis.size
+        labels = list(axis.labels_of(session.text) or ())
+        for wanted in (part, f"␣{part}"):
+            if wanted in labels:
+                return labels.index(wanted)
+        there = ", ".join(labels[:8]) + (", …" if len(labels) > 8 else "") if labels else f"0 … {axis.size - 1}"
+        raise self._missing(scene, "cell", part, there)
+
+    def _missing(self, scene: Scene, key: str, what: str, there: str) -> FileError:
+        return FileError(
+            "demo-missing",
+            "{file}: line {line}: {entry}: there is no {what} here; there are {there}",
+            file=self._demo.path,
+            line=self._demo.line(scene, key),
+            entry=key,
+            what=what,
+            there=there,
+        )
+
+    def _look_as(self, session: Session, scene: Scene, view: View) -> None:
+        picture = view.startswith("graph") or view == "heads"
+        weights = nearest_weights(session.trace, session.trace.stages[session.position])
+        if (picture and weights is None) or (view == "predictions" and not session.predicts):
+            raise self._missing(scene, "view", view, "equation")
+        if picture and weights is not None and session.key_axis is None:
+            session.go(weights)
+
+
+def _listed(parts: Sequence[int | str]) -> str:
+    return ", ".join(map(str, parts))
