@@ -68,6 +68,7 @@ ACTIONS = (
     Action("append", "a", "append", "text", "a"),
     Action("edit", "e,i", "edit", "text", "e"),
     Action("text_on", "t", "step_text(1)", "text", "t"),
+    Action("save_scene", "S", "save_scene", "program", "S"),
     Action("help", "question_mark,f1", "help", "program", "? F1"),
     Action("quit", "q,ctrl+q", "app.quit", "program", "q"),
 )

@@ -141,12 +141,16 @@ def test_text_for_a_person(expected: dict[str, NDArray[Any]]) -> None:
     assert lines[1].split() == ["text", "0:", "我", "1381", "爱", "1983", "你", "507"]
     assert any(line.split()[:3] == [WEIGHTS, "B×H×N×M", "="] and "15 of 56" in line for line in lines)
     assert "weights[n, m] = exp(masked[n, m]) ÷ Σ exp(masked[n, ·])" in lines
-    table = [line.split() for line in lines[-4:]]
+    start = next(at for at, line in enumerate(lines) if line.split() == ["我", "爱", "你"])
+    rows = lines[start : start + 4]
+    table = [line.split() for line in rows]
     assert table[0] == ["我", "爱", "你"]
     for token, row, numbers in zip("我爱你", table[1:], expected["attention_0"][0, 1, :3, :3], strict=True):
         assert row[0] == token
         assert [float(number) for number in row[1:]] == pytest.approx(list(numbers), abs=6e-4)
-    assert len({cell_len(line) for line in lines[-4:]}) == 1
+    assert len({cell_len(line) for line in rows}) == 1
+    # The same head as a graph, in words: what 我 may not see is said to be cut.
+    assert any(line.split()[:2] == ["我", "→"] and "✕ 爱 你" in line for line in lines)
 
 
 def test_text_of_everything_names_every_stage_in_order(sample: Model) -> None:

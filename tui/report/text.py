@@ -17,7 +17,9 @@ from engine.trace import Stage, Trace
 from tui.explanations import explained
 from tui.grids import kind_of
 from tui.language import Language
+from tui.report.attention import graph_lines, heads_lines
 from tui.report.selection import Selection
+from tui.views.attention import Attention, Limits, attention_stages
 from tui.widgets.numbers import NumberFormat, align
 
 PIPE_WIDTH = 100
@@ -42,6 +44,21 @@ def write(out: TextIO, model: Model, trace: Trace, chosen: Selection, say: Langu
         out.write(f"{explained(stage, say, 'title')}\n{stage.formula}\n")
         for line in matrices(stage, axes, value, columns, say):
             out.write(f"{line}\n")
+        if len(chosen.stages) == 1 and stage in attention_stages(trace):
+            # One stage of attention has room for its other two pictures.
+            for line in pictures(stage, chosen.head, columns, say):
+                out.write(f"{line}\n")
+
+
+def pictures(stage: Stage, head: int | None, width: int, say: Language) -> Iterator[str]:
+    """Attention weights as a graph, in words, for every text; and all heads of the model, with what they attend to."""
+    for text in range(len(stage.trace.texts)):
+        attention = Attention(stage, text)
+        for each in range(attention.heads) if head is None else [head]:
+            yield ""
+            yield from graph_lines(attention, each, say, width, Limits())
+        yield ""
+        yield from heads_lines(stage.trace, text, say)
 
 
 def matrices(stage: Stage, axes: tuple[Axis, ...], value: Array, width: int, say: Language) -> Iterator[str]:

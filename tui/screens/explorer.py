@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from textual import getters, on, work
@@ -42,6 +43,7 @@ LEAST_EQUATION = 5
 # Arcs that are lower than this cannot be told apart.
 LEAST_PICTURE = 10
 RIGHT = 3
+SCENES = Path("scenes.toml")
 
 if TYPE_CHECKING:
     from tui.views.graph import Graph
@@ -605,6 +607,24 @@ class Explorer(Screen[None]):
         self.keys.note(self.say.error(error.key, error.english, error.values))
 
     # The program
+
+    def action_save_scene(self) -> None:
+        """Append where the reader is, as a scene, to a demo in the folder that the program was started in."""
+        from tui.demo.script import View
+        from tui.demo.template import save_scene
+
+        if not self.session.changeable:
+            self._say_briefly(self.say("worked.fixed"))
+            return
+        view: View = "equation"
+        if self.picture is not None:
+            view = "graph" if self.picture is self._graph else "heads"
+        try:
+            save_scene(SCENES, self.session, view)
+        except EngineError as error:
+            self._complain(error)
+            return
+        self._say_briefly(self.say("demo.saved", file=SCENES))
 
     def action_help(self) -> None:
         from tui.screens.help import Help

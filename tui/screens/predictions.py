@@ -11,13 +11,14 @@ from textual.reactive import var
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from engine.generation import Prediction, predictions
+from engine.generation import Prediction, TextLoss, predictions, text_loss
 from tui.language import Language
 from tui.session import Session
 from tui.widgets.clickable import ClickableText, clickable
 from tui.widgets.numbers import align
 
 LABEL_WIDTH = 24
+LOSS_COLUMNS = (("position", 20), ("next", 16), ("probability", 10), ("loss", 8), ("rank", 8))
 WIDEST_BAR = 72
 BLOCKS = " ▏▎▍▌▋▊▉█"
 
@@ -33,6 +34,7 @@ class Predictions(ModalScreen[tuple[int, int] | None]):
         Binding("up,k", "choose(-1)", "up", show=False, id="predictions_up", tooltip="up"),
         Binding("right,l", "position(1)", "on", show=False, id="predictions_on", tooltip="on"),
         Binding("left,h", "position(-1)", "back", show=False, id="predictions_back", tooltip="back"),
+        Binding("tab,v", "whole", "whole", show=False, id="predictions_whole", tooltip="whole"),
         Binding("enter,a", "take", "take", show=False, id="predictions_take", tooltip="take"),
         Binding("escape,p,q", "leave", "leave", show=False, id="predictions_leave", tooltip="leave"),
     ]
@@ -45,6 +47,8 @@ class Predictions(ModalScreen[tuple[int, int] | None]):
     # Lines at the bottom that are something else's.
     taken = 0
 
+    whole: var[bool] = var(False, init=False)
+    """Whether every position's prediction of its successor is shown, rather than one position's distribution."""
     chosen: var[int] = var(0, init=False)
     at: var[int] = var(0, init=False)
 
@@ -66,6 +70,9 @@ class Predictions(ModalScreen[tuple[int, int] | None]):
     def watch_chosen(self) -> None:
         self._write()
 
+    def watch_whole(self) -> None:
+        self._write()
+
     def watch_at(self) -> None:
         self.chosen = 0
         self._write()
@@ -83,6 +90,10 @@ class Predictions(ModalScreen[tuple[int, int] | None]):
             self.action_take()
         self.chosen = number
 
+    def action_whole(self) -> None:
+        """Show how every token of the text was foreseen, or one position's distribution again."""
+        self.whole = not self.whole and "losses" in self._session.trace
+
     def action_take(self) -> None:
         self.dismiss((self._guesses[self.chosen].id, self.at))
 
@@ -90,6 +101,36 @@ class Predictions(ModalScreen[tuple[int, int] | None]):
         self.dismiss(None)
 
     def _write(self) -> None:
+        found = text_loss(self._session.trace, self._session.text) if self.whole else None
+        lines = self._bars() if found is None else self._losses(found)
+        self.query_one("#bars", Static).update(Content("\n").join(lines))
+
+    def _losses(self, found: TextLoss) -> list[Content]:
+        """The mean, then a line a position around the one looked at: the true next token, P, −ln P and rank."""
+        say, height = self._say, max(2, self.size.height - 8 - self.taken)
+        first = max(0, min(self.at - height // 2, len(found.outcomes) - height))
+        lines = [
+            Content.styled(say("losses.title"), "bold $accent"),
+            Content(say("losses.mean", count=len(found.outcomes), mean=found.mean, perplexity=found.perplexity)),
+            Content.styled(
+                "".join(align(say(f"losses.{name}"), size, "left") for name, size in LOSS_COLUMNS), "$quiet"
+            ),
+        ]
+        for outcome in found.outcomes[first : first + height]:
+            cells = (
+                (f"{outcome.position:>4}  {outcome.token}", LOSS_COLUMNS[0][1]),
+                (outcome.label, LOSS_COLUMNS[1][1]),
+                (f"{outcome.probability:.4f}", LOSS_COLUMNS[2][1]),
+                (f"{outcome.loss:.3f}", LOSS_COLUMNS[3][1]),
+                (str(outcome.rank), LOSS_COLUMNS[4][1]),
+            )
+            style = "bold $accent" if outcome.position == self.at else ""
+            row = Content.styled("".join(align(text, size, "left") for text, size in cells), style)
+            bar = Content.styled(_bar(outcome.probability, max(0, min(WIDEST_BAR, self.size.width - 68))), "$secondary")
+            lines.append(row + bar)
+        return lines
+
+    def _bars(self) -> list[Content]:
         session, say = self._session, self._say
         width, height = max(30, self.size.width - 4), max(4, self.size.height - 8 - self.taken)
         count = session.trace["probabilities"].axes[-1].size
@@ -130,7 +171,7 @@ class Predictions(ModalScreen[tuple[int, int] | None]):
                 (_bar(max(rest, 0.0), room), "$panel"),
             )
         )
-        self.query_one("#bars", Static).update(Content("\n").join(lines))
+        return lines
 
 
 def _bar(share: float, width: int) -> str:

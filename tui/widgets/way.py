@@ -62,7 +62,7 @@ class Way(ClickableText):
             stops.append(self._stop(name, (side, layer) == (here.side, here.layer), last, start))
         if around and around[-1] < len(layers) - 1:
             stops.append(Content.styled("…", "$quiet"))
-        end = here.layer is None and len(passed) == len(layers)
+        end = here.layer is None and bool(layers) and len(passed) == len(layers)
         output = "logits" if "logits" in trace else trace.stages[-1].name
         stops.append(self._stop(say("way.output"), end, last, output))
         return Content.styled(" ▸ ", "$quiet").join(stops).truncate(max(0, width), ellipsis=True)

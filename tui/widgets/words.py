@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from rich.cells import cell_len
 from textual.content import Content
 from textual.widgets import Static
@@ -171,6 +173,7 @@ class ThisNumber(ClickableText):
                 parts.append(clickable(Content.styled(part.text, style), f"screen.follow({number})"))
                 number += 1
             lines.append(Content.assemble(*parts))
+        lines += [Content.styled(f"  {line}", "$quiet") for line in self._printed(width - 2)]
         if found is None:
             lines += [Content.styled(f"  {line}", "") for line in self._origin(width - 2)]
         self.lines = len(lines)
@@ -185,6 +188,17 @@ class ThisNumber(ClickableText):
         more = f"   {self._say('number.choose')}" if len(self._references()) > 1 else ""
         shown = text + more if cell_len(text + more) <= room else text
         return Content.styled(shown, "$quiet") if cell_len(shown) <= room else Content("")
+
+    def _printed(self, width: int) -> list[str]:
+        """What the file of a worked example says of the number, where it says something."""
+        session = self._session
+        for comparison in getattr(session.opened, "comparisons", ()):
+            printed = float(comparison.given[session.cell]) if comparison.stage is session.operand else math.nan
+            if not math.isnan(printed):
+                gap = float(comparison.differences[session.cell])
+                values = {"printed": arithmetic.number_text(printed), "gap": arithmetic.number_text(gap)}
+                return wrap(self._say("worked.beside", **values), width)
+        return []
 
     def _origin(self, width: int) -> list[str]:
         operand = self._session.operand
