@@ -15,11 +15,9 @@ from engine.architectures.batch import Batch
 from engine.architectures.config import Config
 from engine.architectures.description import ModelSpec
 from engine.architectures.forward import record_forward
-from engine.architectures.gguf import describe_gguf
 from engine.architectures.registry import family
 from engine.architectures.texts import Ids, Reader, Rows, empty_text
-from engine.checkpoints.files import read_config, shortened
-from engine.checkpoints.gguf import SUFFIX, is_gguf, open_gguf
+from engine.checkpoints.files import GGUF, is_gguf, read_config, shortened
 from engine.checkpoints.hub import Progress, locate, name_of
 from engine.checkpoints.hub_library import HubName
 from engine.checkpoints.tensors import open_tensors
@@ -236,6 +234,10 @@ def load(path: str | Path, progress: Progress | None = None) -> Model:
 
 
 def _load_gguf(file: Path) -> Model:
+    # Most models are folders: what reads these files is imported for them alone.
+    from engine.architectures.gguf import describe_gguf
+    from engine.checkpoints.gguf import open_gguf
+
     opened = open_gguf(file)
     spec, places, tensors = describe_gguf(opened)
     weights = Weights(tensors, places, file, config="its metadata")
@@ -319,7 +321,7 @@ def shipped_models() -> dict[str, Path]:
 def _folder(path: str | Path, progress: Progress | None) -> Path:
     # Unlike Path's own, these two take any text: a name that no file can have, or a ~user that is not there.
     folder = Path(os.path.expanduser(path))
-    if os.path.exists(folder) or folder.suffix.lower() == SUFFIX:
+    if os.path.exists(folder) or folder.suffix.lower() == GGUF:
         return folder
     shipped = shipped_models()
     if str(path) in shipped:

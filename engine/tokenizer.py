@@ -14,14 +14,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast, overload
 
 from engine.checkpoints.files import check_folder, is_panic, library_faults, read_bytes, read_json, shortened
-from engine.checkpoints.gguf import Value
-from engine.checkpoints.gguf_tokens import library_of
 from engine.checkpoints.sentencepieces import SentencePieces, Side
 from engine.errors import FileError, InputError
 from engine.spelling import Spelling, label_alone, labels_of, parts
 
 if TYPE_CHECKING:
     import tokenizers
+
+    from engine.checkpoints.gguf import Value
 
 FILE_LIMIT = 128 << 20
 NAMED = ("bos", "eos", "pad", "mask", "unk")
@@ -106,6 +106,8 @@ class Tokenizer:
         Raises:
             FileError: it is of a kind that is not read, or makes no sense.
         """
+        from engine.checkpoints.gguf_tokens import library_of
+
         with library_faults(lambda reason: _unsound(file, reason)), _panics_unseen():
             made = library_of(file, metadata)
             return None if made is None else cls(file, _tried(made[0]), made[1])

@@ -13,6 +13,7 @@ from typing import Any
 from engine.errors import EngineError, FileError
 
 JSON_LIMIT = 16 << 20
+GGUF = ".gguf"
 EXPECTED = "a model folder holds config.json, *.safetensors and tokenizer.json"
 
 
@@ -32,6 +33,11 @@ def check_folder(folder: Path) -> None:
         raise FileError("folder-is-file", "{file}: is not a folder; " + EXPECTED, file=folder)
     if not os.access(folder, os.R_OK | os.X_OK):
         raise _not_permitted(folder)
+
+
+def is_gguf(path: Path) -> bool:
+    """Whether a path is meant as a GGUF file."""
+    return path.suffix.lower() == GGUF and not path.is_dir()
 
 
 def names_in(folder: Path) -> list[str]:

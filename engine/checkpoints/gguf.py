@@ -22,7 +22,6 @@ from engine.checkpoints.files import check_file, readable, shortened
 from engine.checkpoints.tensors import STORED_AS, Data, Maps, Tensor, View
 from engine.errors import FileError
 
-SUFFIX = ".gguf"
 MAGIC, VERSIONS = b"GGUF", (2, 3)
 ALIGNMENT, MOST_ALIGNMENT = 32, 1 << 16
 
@@ -168,11 +167,6 @@ class GgufFile:
     path: Path
     metadata: Mapping[str, Value]
     tensors: Mapping[str, BlockTensor]
-
-
-def is_gguf(path: Path) -> bool:
-    """Whether a path is meant as a GGUF file."""
-    return path.suffix.lower() == SUFFIX and not path.is_dir()
 
 
 def open_gguf(path: Path) -> GgufFile:
