@@ -11,7 +11,7 @@ from textual.worker import get_current_worker
 
 from engine.trace import Progress, Stage, Trace
 from tests.tui.exploring import Explore, Exploring
-from tui.screens import explorer
+from tui.screens import stage_view
 from tui.screens.help import Help
 from tui.screens.predictions import Predictions
 
@@ -49,8 +49,8 @@ def holding(monkeypatch: pytest.MonkeyPatch) -> Iterator[Holding]:
 
         compute(trace, stages, allowed)
 
-    monkeypatch.setattr(explorer, "AT_ONCE", 0)
-    monkeypatch.setattr(explorer, "UNASKED", -1)
+    monkeypatch.setattr(stage_view, "AT_ONCE", 0)
+    monkeypatch.setattr(stage_view, "UNASKED", -1)
     monkeypatch.setattr(Trace, "compute", compute_when_allowed)
     yield held
     held.let_go()
@@ -178,14 +178,14 @@ async def test_quitting_meanwhile(explore: Explore, first: Holding) -> None:
 async def test_the_prediction_is_not_worked_out_unasked_where_that_is_long(
     explore: Explore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(explorer, "UNASKED", 1000)
+    monkeypatch.setattr(stage_view, "UNASKED", 1000)
     async with explore("我爱你") as it:
         assert it.say("way.pending") in it.text(it.screen.way)
         assert it.session.trace.computed[LAST] == 0
 
 
 async def test_only_what_is_looked_at_is_computed(explore: Explore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(explorer, "UNASKED", -1)
+    monkeypatch.setattr(stage_view, "UNASKED", -1)
     async with explore("我爱你", at="layers.0.attention.q") as it:
         await it.press("right", "k", "l", "z", "T", "right")
         assert sorted(it.session.trace.computed) == sorted(
