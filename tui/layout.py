@@ -46,10 +46,12 @@ def arrange(width: int, wishes: Sequence[Wish], zoom: Zoom = "auto") -> list[Pla
     numbers = [Plan("numbers", wish.wide_cell, wish.numbers) for wish in wishes]
     wide = [Plan("heat", wish.wide_cell, wish.wide) for wish in wishes]
     narrow = [Plan("heat", wish.narrow_cell, wish.narrow) for wish in wishes]
+    # Tokens gain more by width than numbered columns do: they can be read.
+    mixed = [roomy if wish.named else tight for wish, roomy, tight in zip(wishes, wide, narrow, strict=True)]
     options = {
-        "auto": [numbers, [*wide[:-1], numbers[-1]], [*narrow[:-1], numbers[-1]], wide, narrow],
+        "auto": [numbers, *([*each[:-1], numbers[-1]] for each in (wide, mixed, narrow)), wide, mixed, narrow],
         "numbers": [numbers],
-        "heat": [wide, narrow],
+        "heat": [wide, mixed, narrow],
     }[zoom]
     for option in options:
         if sum(plan.width for plan in option) <= width:
