@@ -46,11 +46,6 @@ class Spelling:
             spaces=frozenset(spaces - {"", " "}),
         )
 
-    @property
-    def is_literal(self) -> bool:
-        """Pieces are text as it stands, and what goes between them is up to the decoder, as with WordPiece."""
-        return not (self.byte_level or self.byte_fallback or self.spaces)
-
     def bytes_of(self, piece: str) -> bytes:
         """The bytes of the text that a piece stands for, which need not be whole characters."""
         if self.byte_fallback and (byte := _BYTE_PIECE.fullmatch(piece)):

@@ -11,7 +11,6 @@ from rich.cells import cell_len
 
 from engine.derivation import Derivation, Number, Piece, Reference, Step, Sum, Term
 from engine.operand import Cell, Operand
-from engine.trace import Stage
 from tui.language import Language
 
 Role = Literal["plain", "name", "reference", "value", "quiet"]
@@ -187,10 +186,3 @@ def _number(piece: Reference | Number, bracketed: bool = False) -> Line:
 
 def _width(parts: Line) -> int:
     return sum(cell_len(part.text) for part in parts)
-
-
-def kind_name(operand: Operand, say: Language) -> str:
-    """Whether an operand is a stage, a weight or a constant, in words."""
-    if isinstance(operand, Stage):
-        return ""
-    return say("top.weight" if hasattr(operand, "source") else "top.constant")

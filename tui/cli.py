@@ -166,7 +166,14 @@ def explore(
 ) -> None:
     """Explore a text, or report on it where no terminal can be drawn on."""
     plain = report or format_ is not Format.TEXT or output is not None or not _has_terminal()
-    without_text = worked is not None or demo is not None or demo_new is not None or verify is not None
+    named = {"--worked": worked, "--demo": demo, "--demo-new": demo_new, "--verify": verify}
+    without_text = next((option for option, value in named.items() if value is not None), None)
+    if without_text and texts:
+        _fail(say("cli.text_beside", option=without_text, text=_shown(texts[0])), USAGE)
+    for_demos = {"--check": check, "--record": record, "--from": from_, "--loop": loop, "--text": text}
+    misplaced = next((option for option, value in for_demos.items() if value and demo is None), None)
+    if misplaced:
+        _fail(say("cli.only_demo", option=misplaced), USAGE)
     given = [] if without_text else _texts(texts or [], interactive=not plain)
     _make_haste()
     from engine.errors import EngineError, FileError

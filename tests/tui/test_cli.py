@@ -239,6 +239,22 @@ def test_options_that_are_wrong(arguments: list[str]) -> None:
     assert arguments[0] in done.message
 
 
+@pytest.mark.parametrize(
+    ("arguments", "option"),
+    [
+        (["我", "--worked", "masked-softmax"], "--worked"),
+        (["我", "--demo", "tour"], "--demo"),
+        (["我", "--verify", "expected.npz"], "--verify"),
+        (["我", "--check"], "--check"),
+        (["我", "--loop"], "--loop"),
+    ],
+)
+def test_options_that_do_not_go_with_what_stands_beside_them(arguments: list[str], option: str) -> None:
+    done = run(*arguments)
+    assert done.code == 2
+    assert option in done.message
+
+
 @pytest.mark.parametrize("arguments", [[], ["--format", "csv"], ["--format", "json"]])
 def test_a_reader_that_has_seen_enough(arguments: list[str]) -> None:
     command = [*PROGRAM, "我爱你" * 20, "--report", *arguments]
