@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from engine.errors import EngineError, FileError, InputError
 from engine.model import Model, load, shipped_models
-from engine.trace import Stage, Trace
+from engine.stages import Stage
+from engine.trace import Trace
 
 __all__ = ["EngineError", "FileError", "InputError", "Model", "Stage", "Trace", "load", "shipped_models"]

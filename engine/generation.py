@@ -33,7 +33,7 @@ def predictions(trace: Trace, text: int = 0, position: int | None = None, count:
     first, a text's mask token or its end.
     """
     stage = trace["probabilities"]
-    row = stage.value[text, trace.asked[text] if position is None else position]
+    row = stage.part((text, trace.asked[text] if position is None else position))
     best = np.argsort(-row, kind="stable")[:count]
     return [Prediction(int(i), stage.axes[-1].label(int(i)), float(row[i])) for i in best]
 

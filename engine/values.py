@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Hashable
+from typing import Any
 
 import numpy as np
 
+from engine.buffers import Buffer
 from engine.operand import Array
 
 
@@ -79,5 +81,9 @@ def _storage(array: Array) -> tuple[int, int]:
 
     Numbers in the memory map of a file take none: the system keeps its pages, or reads them again.
     """
-    buffer = array if array.base is None else array.base
-    return id(buffer), buffer.nbytes if isinstance(buffer, np.ndarray) and buffer.flags.owndata else 0
+    owner: Any = array
+    while isinstance(owner.base, np.ndarray):
+        owner = owner.base
+    if isinstance(owner.base, Buffer):
+        return id(owner.base), owner.base.nbytes
+    return id(owner), owner.nbytes if owner.flags.owndata else 0

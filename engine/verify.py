@@ -16,7 +16,8 @@ from engine.checkpoints.files import shortened
 from engine.checkpoints.references import Reference
 from engine.errors import EngineError, FileError
 from engine.model import Model
-from engine.trace import Stage, Trace
+from engine.stages import Stage
+from engine.trace import Trace
 
 # Two float32 programs that do the same in another order differ by so much of the largest number.
 ROUNDING = 2e-5

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from engine.ops import Scale
-from engine.trace import Stage, Trace
+from engine.stages import Stage
+from engine.trace import Trace
 
 UNKNOWN = "—"
 

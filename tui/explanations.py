@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from engine.operand import Constant, Operand
 from engine.ops import GivenWeight
-from engine.trace import Stage
+from engine.stages import Stage
 from tui.dimensions import dimensions
 from tui.language import Language
 from tui.session import Session

@@ -10,7 +10,7 @@ import numpy as np
 from engine.axes import Axis
 from engine.operand import Array, Cell, Constant, Index, Operand
 from engine.ops import Softmax, Successors, Tokenize
-from engine.trace import Stage
+from engine.stages import Stage
 from tui.widgets.numbers import Kind
 
 # The colour scale's end is the largest magnitude; of a matrix with more cells than this only every so many are asked.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from engine.trace import Stage, Trace
+from engine.stages import Stage
+from engine.trace import Trace
 
 # A layer: of which side of an encoder-decoder (else the empty text), and its number.
 Block = tuple[str, int]

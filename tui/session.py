@@ -10,8 +10,9 @@ from engine.axes import Axis
 from engine.derivation import Derivation, Reference
 from engine.model import Model
 from engine.operand import Cell, Operand
+from engine.stages import Stage
 from engine.tokenizer import Token
-from engine.trace import Stage, Trace
+from engine.trace import Trace
 from tui.grids import OperandGrid, matrix_axes
 from tui.places import block_start, blocks, same_stage
 

@@ -8,7 +8,7 @@ from engine.architectures.recorder import Recorder
 from engine.axes import Axis
 from engine.operand import Constant
 from engine.ops import ApplyMask, AttentionScores, MergeHeads, Rope, Scale, SoftCap, Softmax, SplitHeads, WeightedSum
-from engine.trace import Stage
+from engine.stages import Stage
 
 
 def self_attention(

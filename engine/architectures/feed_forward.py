@@ -6,7 +6,7 @@ from engine.architectures.description import FeedForwardSpec
 from engine.architectures.recorder import Recorder
 from engine.axes import Axis
 from engine.ops import Activation, Multiply
-from engine.trace import Stage
+from engine.stages import Stage
 
 
 def feed_forward(here: Recorder, x: Stage, spec: FeedForwardSpec) -> Stage:

@@ -11,7 +11,8 @@ from engine.architectures.stack import record_stack
 from engine.axes import Axis
 from engine.operand import Constant
 from engine.ops import Activation, Add, Losses, MeanLoss, Pool, SoftCap, Softmax, Successors
-from engine.trace import Stage, Trace
+from engine.stages import Stage
+from engine.trace import Trace
 
 
 def record_forward(trace: Trace, spec: ModelSpec, find: FindWeight, batch: Batch, source: Batch | None = None) -> None:

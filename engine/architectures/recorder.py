@@ -8,7 +8,8 @@ from engine.architectures.description import NormSpec
 from engine.axes import Axis
 from engine.operand import Operand, Weight
 from engine.ops import Add, LayerNorm, Linear, Op, RMSNorm
-from engine.trace import SIDES, Stage, Trace
+from engine.stages import SIDES, Stage
+from engine.trace import Trace
 
 # Finds the weight of a name (``layers.0.attention.q.weight``), called so in formulas, with the axes that it must have.
 FindWeight = Callable[[str, str, tuple[Axis, ...]], Weight]

@@ -14,7 +14,7 @@ from engine.architectures.recorder import Recorder
 from engine.axes import Axis
 from engine.operand import Constant, Operand
 from engine.ops import Add, Embedding, Positions, Times, Tokenize, Types
-from engine.trace import Stage
+from engine.stages import Stage
 
 
 class Constants:

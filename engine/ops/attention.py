@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from engine.axes import Axis
+from engine.buffers import empty
 from engine.derivation import Number, Reference, Step, Sum
 from engine.operand import Array, Cell, Index
 from engine.ops.base import Inputs, Op, copied, products
@@ -68,7 +69,9 @@ class MergeHeads(Op):
 
     def forward(self, *arrays: Array) -> Array:
         batch, heads, length, width = arrays[0].shape
-        return np.ascontiguousarray(arrays[0].swapaxes(1, 2)).reshape(batch, length, heads * width)
+        result = empty((batch, length, heads, width))
+        result[...] = arrays[0].swapaxes(1, 2)
+        return result.reshape(batch, length, heads * width)
 
     def reads(self, cell: Cell, inputs: Inputs) -> tuple[Index, ...]:
         batch, position, column = cell
@@ -147,7 +150,7 @@ class ApplyMask(Op):
 
     def forward(self, *arrays: Array) -> Array:
         scores, mask = arrays
-        result = np.empty(scores.shape, np.float32)
+        result = empty(scores.shape)
         # The smaller of a number and −∞ is −∞; of a number and NaN, which `fmin` takes for nothing, the number itself.
         bound = np.where(mask[:, None] == 0, np.float32(-np.inf), np.float32(np.nan))
         over_blocks(np.fmin, scores, np.broadcast_to(bound, scores.shape), result)
@@ -174,6 +177,7 @@ class Softmax(Op):
     """exp(x) ÷ Σ exp(x) along the last axis. A row that is −∞ throughout is defined as all zeros."""
 
     name = "softmax"
+    by_rows = True
 
     def signs(self, inputs: Inputs) -> tuple[str, ...]:
         return ("softmax(", ")")
@@ -186,7 +190,7 @@ class Softmax(Op):
         return f"{symbol}[n, {letter}] = exp({x}[n, {letter}]) ÷ Σ exp({x}[n, ·])"
 
     def forward(self, *arrays: Array) -> Array:
-        result = np.empty(arrays[0].shape, np.float32)
+        result = empty(arrays[0].shape)
         over_blocks(_softmax_rows, arrays[0], result)
         return result
 

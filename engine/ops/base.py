@@ -21,11 +21,13 @@ class Op(ABC):
     ``signs`` write the equation around its operands: ``("", "·", "")`` is `a · b`, ``("softmax(", ")")`` is
     `softmax(a)`; there is one more of them than there are operands. ``transposed`` marks the operands that the equation
     turns on their side, as it does Kᵀ. ``variety`` tells apart what the same step is in different models, where its
-    explanation depends on it: a mask that hides later tokens from one that hides padding.
+    explanation depends on it: a mask that hides later tokens from one that hides padding. ``by_rows`` says that a row
+    of the result, along its last axis, follows from the same row of every operand that has such rows.
     """
 
     name: ClassVar[str]
     transposed: ClassVar[tuple[int, ...]] = ()
+    by_rows: ClassVar[bool] = False
     variety: str = ""
 
     @abstractmethod

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from engine.axes import Axis
+from engine.buffers import empty
 from engine.derivation import Number, Reference, Step
 from engine.operand import Array, Cell, Index
 from engine.ops.base import Inputs, Op
@@ -35,6 +36,7 @@ class Add(Elementwise):
 
     first: str | None = "x"
     name = "add"
+    by_rows = True
 
     def signs(self, inputs: Inputs) -> tuple[str, ...]:
         return ("", *("+",) * (len(inputs) - 1), "")
@@ -44,9 +46,14 @@ class Add(Elementwise):
         return f"{symbol} = {' + '.join(terms)}"
 
     def forward(self, *arrays: Array) -> Array:
-        result: Array = arrays[0] + arrays[1]
-        for array in arrays[2:]:
-            result += array
+        result = empty(arrays[0].shape)
+
+        def block(out: Array, first: Array, second: Array, *others: Array) -> None:
+            np.add(first, second, out=out)
+            for other in others:
+                out += other
+
+        over_blocks(block, result, *(np.broadcast_to(array, result.shape) for array in arrays))
         return result
 
     def reads(self, cell: Cell, inputs: Inputs) -> tuple[Index, ...]:
@@ -78,7 +85,8 @@ class Multiply(Elementwise):
         return f"{symbol} = {inputs[0].symbol} ⊙ {inputs[1].symbol}"
 
     def forward(self, *arrays: Array) -> Array:
-        result: Array = arrays[0] * arrays[1]
+        result = empty(arrays[0].shape)
+        over_blocks(lambda x, y, out: np.multiply(x, y, out=out), *arrays, result)
         return result
 
     def derive(self, cell: Cell, inputs: Inputs) -> tuple[Step, ...]:
@@ -103,7 +111,7 @@ class Scale(Elementwise):
         return f"{symbol} = {inputs[0].symbol} ÷ {self.divisor_text}{equals}"
 
     def forward(self, *arrays: Array) -> Array:
-        result = np.empty_like(arrays[0])
+        result = empty(arrays[0].shape)
         factor = np.float32(1.0 / self.divisor)
         over_blocks(lambda x, out: np.multiply(x, factor, out=out), arrays[0], result)
         return result
@@ -132,7 +140,7 @@ class Times(Elementwise):
         return f"{symbol} = {inputs[0].symbol} × {self.factor_text}{equals}"
 
     def forward(self, *arrays: Array) -> Array:
-        result = np.empty_like(arrays[0])
+        result = empty(arrays[0].shape)
         factor = np.float32(self.factor)
         over_blocks(lambda x, out: np.multiply(x, factor, out=out), arrays[0], result)
         return result
@@ -150,6 +158,7 @@ class SoftCap(Elementwise):
 
     cap: float
     name = "soft_cap"
+    by_rows = True
 
     def signs(self, inputs: Inputs) -> tuple[str, ...]:
         return (f"{self.cap:g}·tanh(", f"÷ {self.cap:g})")
@@ -158,7 +167,7 @@ class SoftCap(Elementwise):
         return f"{symbol} = {self.cap:g}·tanh({inputs[0].symbol} ÷ {self.cap:g})"
 
     def forward(self, *arrays: Array) -> Array:
-        result = np.empty_like(arrays[0])
+        result = empty(arrays[0].shape)
         cap = np.float32(self.cap)
 
         def block(x: Array, out: Array) -> None:
@@ -192,7 +201,7 @@ class Activation(Elementwise):
         return f"{symbol} = {self.function}(x), " + CURVES[self.function].formula
 
     def forward(self, *arrays: Array) -> Array:
-        result = np.empty_like(arrays[0])
+        result = empty(arrays[0].shape)
         over_blocks(CURVES[self.function].forward, arrays[0], result)
         return result
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from engine.axes import Axis
@@ -22,6 +22,7 @@ class Linear(Op):
 
     rows: Axis | None = None
     name = "linear"
+    by_rows = True
 
     def signs(self, inputs: Inputs) -> tuple[str, ...]:
         return (*("", "·", "+")[: len(inputs)], "")
@@ -36,7 +37,7 @@ class Linear(Op):
 
     def forward(self, *arrays: Array) -> Array:
         x, weight, *bias = arrays
-        return _completed(matrix_product(_flat(x), weight), x, bias)
+        return _arranged(matrix_product(_flat(x), weight, *bias), x)
 
     def run(self, inputs: Inputs, fetch: Callable[[Operand], Array]) -> Array:
         weight = inputs[1]
@@ -47,7 +48,7 @@ class Linear(Op):
         def columns(part: slice) -> Array:
             return weight.part((slice(None), part))
 
-        return _completed(product_by_columns(_flat(x), columns, weight.shape[1]), x, bias)
+        return _arranged(product_by_columns(_flat(x), columns, weight.shape[1], *bias), x)
 
     def reads(self, cell: Cell, inputs: Inputs) -> tuple[Index, ...]:
         *row, column = cell
@@ -73,9 +74,7 @@ def _flat(x: Array) -> Array:
     return rows
 
 
-def _completed(rows: Array, x: Array, bias: Sequence[Array]) -> Array:
-    """The rows with the bias, where there is one, arranged as those of x."""
-    for array in bias:
-        rows += array
+def _arranged(rows: Array, x: Array) -> Array:
+    """The rows arranged as those of x."""
     result: Array = rows.reshape(*x.shape[:-1], rows.shape[-1])
     return result

@@ -9,9 +9,11 @@ from typing import ClassVar
 import numpy as np
 
 from engine.axes import Axis
+from engine.buffers import empty
 from engine.derivation import Number, Piece, Reference, Step, Sum
 from engine.operand import Array, Cell, Index
 from engine.ops.base import Inputs, Op, at
+from engine.ops.parallel import over_blocks
 
 
 @dataclass(frozen=True)
@@ -57,9 +59,15 @@ class RMSNorm(Norm):
 
     def forward(self, *arrays: Array) -> Array:
         x, gain = arrays
-        mean_square = np.mean(np.square(x), axis=-1, keepdims=True)
-        result: Array = x / np.sqrt(mean_square + np.float32(self.epsilon))
-        result *= gain + np.float32(self.offset) if self.offset else gain
+        factor = gain + np.float32(self.offset) if self.offset else gain
+        result = empty(x.shape)
+
+        def rows(x: Array, out: Array) -> None:
+            mean_square = np.mean(np.square(x, out=out), axis=-1, keepdims=True)
+            np.divide(x, np.sqrt(mean_square + np.float32(self.epsilon)), out=out)
+            out *= factor
+
+        over_blocks(rows, x, result)
         return result
 
     def derive(self, cell: Cell, inputs: Inputs) -> tuple[Step, ...]:
@@ -89,13 +97,18 @@ class LayerNorm(Norm):
         return f"{symbol} = (x − mean(x)) ÷ √(var(x) + ε) ⊙ {inputs[1].symbol}{shift}"
 
     def forward(self, *arrays: Array) -> Array:
-        x, gain = arrays[:2]
-        result: Array = x - np.mean(x, axis=-1, keepdims=True)
-        variance = np.mean(np.square(result), axis=-1, keepdims=True)
-        result /= np.sqrt(variance + np.float32(self.epsilon))
-        result *= gain
-        if len(arrays) == 3:
-            result += arrays[2]
+        x, gain, *shift = arrays
+        result = empty(x.shape)
+
+        def rows(x: Array, out: Array) -> None:
+            np.subtract(x, np.mean(x, axis=-1, keepdims=True), out=out)
+            variance = np.mean(np.square(out), axis=-1, keepdims=True)
+            out /= np.sqrt(variance + np.float32(self.epsilon))
+            out *= gain
+            for array in shift:
+                out += array
+
+        over_blocks(rows, x, result)
         return result
 
     def derive(self, cell: Cell, inputs: Inputs) -> tuple[Step, ...]:

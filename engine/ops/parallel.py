@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from engine.buffers import empty
 from engine.operand import Array, Index
 
 # Measured, in float32: the input and the output of such a block are in the second-level cache, and the interpreter
@@ -24,8 +25,13 @@ from engine.operand import Array, Index
 BLOCK = 131_072
 # Below this, handing work to a thread costs more than it saves.
 SMALL = 2 * BLOCK
-# So many multiplications are a part of a product worth a thread, and so many rows use the other matrix often enough.
+# Of a stack of products, so many multiplications are a part worth a thread, and so many rows use the other matrix often
+# enough.
 PRODUCT, ROWS = 1 << 24, 128
+# A single product is cut into parts of about so many multiplications, and no more of them than this. Reading the other
+# matrix takes as long as the multiplications of a few rows.
+HALF, MOST, FEW = 50_000_000, 8, 16
+EVERY = slice(None)
 # Measured: numbers converted to float32, so many at a time, are still in the cache when the product uses them.
 CONVERTED = 1 << 18
 # OpenBLAS starts to use several threads at about so many.
@@ -38,37 +44,58 @@ def over_blocks(work: Callable[..., Any], *arrays: Array) -> None:
     if arrays[0].size <= SMALL:
         work(*arrays)
         return
-    _share(lambda block: work(*(array[block] for array in arrays)), _cut(shape, BLOCK))
+    _share(lambda block: work(*(array[block] for array in arrays)), [(block,) for block in _cut(shape, BLOCK)])
 
 
-def matrix_product(x: Array, y: Array) -> Array:
-    """x·y of stacks of matrices, …×N×K times …×K×M; a stack of one matrix serves all."""
+def matrix_product(x: Array, y: Array, bias: Array | None = None) -> Array:
+    """x·y of stacks of matrices, …×N×K times …×K×M; a stack of one matrix serves all. ``bias``, M, is added to rows."""
     leading = np.broadcast_shapes(x.shape[:-2], y.shape[:-2])
-    result = np.empty((*leading, x.shape[-2], y.shape[-1]), np.float32)
-    row = y.shape[-2] * y.shape[-1]
-    cost = math.prod(result.shape[:-1]) * row
-    if cost < BLAS_ALONE:
-        return np.matmul(x, y, out=result)
+    result = empty((*leading, x.shape[-2], y.shape[-1]))
     x, y = np.broadcast_to(x, (*leading, *x.shape[-2:])), np.broadcast_to(y, (*leading, *y.shape[-2:]))
 
-    def part(rows: Index) -> None:
-        np.matmul(x[rows], y[rows[: len(leading)]], out=result[rows])
+    def part(rows: Index, columns: slice = EVERY) -> None:
+        out = result[(*rows, ..., columns)]
+        np.matmul(x[rows], y[(*rows[: len(leading)], ..., columns)], out=out)
+        if bias is not None:
+            out += bias[columns]
 
+    row = y.shape[-2] * y.shape[-1]
+    if math.prod(result.shape[:-1]) * row < BLAS_ALONE:
+        part(())
+        return result
     with _blas_on_one_thread:
-        _share(part, _cut((*result.shape[:-1], row), max(PRODUCT, ROWS * row)))
+        if leading:
+            _share(part, [(index,) for index in _cut((*result.shape[:-1], row), max(PRODUCT, ROWS * row))])
+        else:
+            _share(part, _pieces(len(x), y.shape[-1], row))
     return result
 
 
-def product_by_columns(x: Array, columns: Callable[[slice], Array], count: int) -> Array:
-    """x·y of N×K and K×``count``, of which only a few ``columns`` at a time are made, used and forgotten."""
-    result = np.empty((len(x), count), np.float32)
+def product_by_columns(x: Array, columns: Callable[[slice], Array], count: int, bias: Array | None = None) -> Array:
+    """x·y (+ ``bias``) of N×K and K×``count``, of which a few ``columns`` at a time are made, used and forgotten."""
+    result = empty((len(x), count))
 
     def part(index: Index) -> None:
-        np.matmul(x, columns(index[0]), out=result[:, index[0]])
+        out = result[:, index[0]]
+        np.matmul(x, columns(index[0]), out=out)
+        if bias is not None:
+            out += bias[index[0]]
 
     with _blas_on_one_thread:
-        _share(part, _cut((count, x.shape[-1]), CONVERTED))
+        _share(part, [(index,) for index in _cut((count, x.shape[-1]), CONVERTED)])
     return result
+
+
+def _pieces(rows: int, columns: int, row: int) -> list[tuple[Index, slice]]:
+    """The parts of a product of so many rows and columns, cut across its longer side into a power of two of them.
+
+    ``row`` is how many multiplications a row takes.
+    """
+    most = -(-max(rows, FEW) * row // HALF)
+    count = min(MOST, 1 << (most - 1).bit_length())
+    step = -(-max(rows, columns) // count)
+    pieces = [slice(start, start + step) for start in range(0, max(rows, columns), step)]
+    return [((), piece) for piece in pieces] if columns > rows else [((piece,), EVERY) for piece in pieces]
 
 
 def _cut(shape: Sequence[int], most: int) -> list[Index]:
@@ -80,13 +107,13 @@ def _cut(shape: Sequence[int], most: int) -> list[Index]:
     return [(slice(start, start + step),) for start in range(0, shape[0], step)]
 
 
-def _share(work: Callable[[Index], Any], parts: Sequence[Index]) -> None:
-    """Call ``work`` on every part, here and on the pool's threads: whoever is free takes the next."""
+def _share(work: Callable[..., Any], parts: Sequence[tuple[Any, ...]]) -> None:
+    """Call ``work`` with every part's arguments, here and on the pool's threads: whoever is free takes the next."""
     waiting = iter(parts)
 
     def take() -> None:
         for part in waiting:
-            work(part)
+            work(*part)
 
     helpers = [_pool().submit(take) for _ in range(min(_threads(), len(parts)) - 1)]
     try:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from engine.axes import Axis
+from engine.buffers import empty
 from engine.derivation import Number, Piece, Reference, Step
 from engine.operand import Array, Cell, Index
 from engine.ops.base import Inputs, Op, copied
@@ -48,7 +49,7 @@ class Rope(Op):
             cos *= np.float32(self.magnitude)
             sin *= np.float32(self.magnitude)
         left, right = x[..., :half], x[..., half : 2 * half]
-        result = np.empty(x.shape, np.float32)
+        result = empty(x.shape)
         np.multiply(left, cos, out=result[..., :half])
         result[..., :half] -= right * sin
         np.multiply(right, cos, out=result[..., half : 2 * half])

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.operand import Cell
-from engine.trace import Stage
+from engine.stages import Stage
 from engine.worked.numbers import Matrix
 
 # Beyond the half unit of a printed number's last digit: what float32 may be off, of the number itself.

@@ -33,7 +33,7 @@ from engine.ops import (
     SplitHeads,
     WeightedSum,
 )
-from engine.trace import Stage
+from engine.stages import Stage
 from engine.worked.paper import MOST_HEADS
 from engine.worked.recording import Recording, named
 

@@ -12,7 +12,8 @@ from engine.axes import Axis
 from engine.errors import FileError
 from engine.operand import Array, Index, Operand, Weight
 from engine.ops import Given, GivenWeight, Op
-from engine.trace import Stage, Trace
+from engine.stages import Stage
+from engine.trace import Trace
 from engine.worked.comparison import Comparison
 from engine.worked.numbers import Matrix, Numbers
 from engine.worked.paper import Paper

@@ -14,7 +14,8 @@ from engine.errors import InputError
 from engine.model import Model, load
 from engine.operand import Cell, Index
 from engine.ops import ApplyMask, Tokenize
-from engine.trace import Stage, Trace
+from engine.stages import Stage
+from engine.trace import Trace
 
 ROUNDING = 3e-6
 CELLS = 12

@@ -12,6 +12,7 @@ from threading import Barrier
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from engine.model import Model, load
 from engine.operand import Array
@@ -261,3 +262,36 @@ def test_a_thread_may_look_while_another_computes(sample: Model, expected: dict[
         trace.compute(trace.stages, look)
     assert seen == [expected["logits"]]
     assert max(trace.computed.values()) == 1
+
+
+def test_of_a_large_vocabulary_the_row_that_is_looked_at_is_made_alone(checkpoint: Callable[..., Path]) -> None:
+    words = ["<unk>", *(f"w{number}" for number in range(70_000))]
+    model = load(checkpoint(tokens=words, vocab_size=len(words), max_position_embeddings=64))
+    trace = model.trace(ids=[list(range(1, 41)), list(range(101, 141))])
+    probabilities, logits = trace["probabilities"], trace["logits"]
+    assert trace.before_row(probabilities) == [trace["norm"]]
+    row = probabilities.part((1, -1))
+    assert row.shape == (70_001,)
+    assert probabilities.number((1, 39, 7)) == row[7]
+    assert not {"probabilities", "logits"} & set(trace.computed)
+    assert not trace.is_kept(logits)
+    # All of them are made as ever, and agree.
+    assert logits.part((1, slice(None))).shape == (40, 70_001)
+    np.testing.assert_allclose(row, probabilities.value[1, 39], rtol=2e-5)
+    np.testing.assert_allclose(np.log(row), _log_softmax(logits.value[1, 39]), atol=2e-5)
+    assert trace.before_row(probabilities) == [probabilities]
+
+
+def test_of_a_small_vocabulary_all_rows_are_made_at_once(sample: Model) -> None:
+    trace = sample.trace("我爱你")
+    assert trace.before_row(trace["probabilities"]) == [trace["probabilities"]]
+    row = trace["probabilities"].part((0, -1))
+    assert trace.computed["probabilities"] == 1
+    assert row.tobytes() == trace["probabilities"].value[0, -1].tobytes()
+
+
+def _log_softmax(logits: Array) -> NDArray[np.float64]:
+    wide = logits.astype(np.float64)
+    shifted: NDArray[np.float64] = wide - wide.max()
+    result: NDArray[np.float64] = shifted - np.log(np.exp(shifted).sum())
+    return result

@@ -9,7 +9,7 @@ import pytest
 import threadpoolctl
 
 from engine.operand import Array
-from engine.ops import ApplyMask, Softmax, parallel
+from engine.ops import Add, ApplyMask, LayerNorm, Multiply, RMSNorm, Softmax, parallel
 from engine.ops.parallel import matrix_product, over_blocks
 
 
@@ -39,13 +39,37 @@ def test_a_product_has_the_same_bits_on_any_number_of_threads(case: str, monkeyp
     assert found[0].dtype == np.float32
 
 
+@pytest.mark.parametrize("rows", [1, 5, 130, 3000])
+def test_a_bias_is_added_to_every_row_once(rows: int) -> None:
+    x, y, bias = numbers(rows, 300), numbers(300, 1700), numbers(1700)
+    exact = x.astype(np.float64) @ y.astype(np.float64) + bias
+    np.testing.assert_allclose(matrix_product(x, y, bias), exact, atol=2e-4)
+    columns = parallel.product_by_columns(x, lambda part: y[:, part], 1700, bias)
+    np.testing.assert_allclose(columns, exact, atol=2e-4)
+
+
+@pytest.mark.parametrize(("rows", "columns", "width"), [(1, 50257, 768), (128, 768, 768), (4000, 30, 9), (77, 101, 5)])
+def test_pieces_of_a_product_cover_everything_once(rows: int, columns: int, width: int) -> None:
+    seen = np.zeros((rows, columns), np.int64)
+    pieces = parallel._pieces(rows, columns, columns * width)
+    for row, column in pieces:
+        seen[(*row, ..., column)] += 1
+    assert (seen == 1).all()
+    assert len(pieces) <= parallel.MOST
+
+
 @pytest.mark.parametrize(
     ("forward", "operands"),
     [
         (Softmax().forward, (numbers(2, 2, 500, 400),)),
         (ApplyMask().forward, (numbers(1, 4, 400, 400), np.tri(400)[None])),
+        (LayerNorm(1e-5).forward, (numbers(2, 700, 300), numbers(300), numbers(300))),
+        (RMSNorm(1e-5, 1.0).forward, (numbers(2, 700, 300), numbers(300))),
+        (Add().forward, (numbers(1, 700, 500), numbers(1, 700, 500))),
+        (Add(None).forward, (numbers(1, 700, 500), numbers(500))),
+        (Multiply().forward, (numbers(1, 700, 500), numbers(1, 700, 500))),
     ],
-    ids=["softmax", "mask"],
+    ids=["softmax", "mask", "layer norm", "rms norm", "residual", "bias", "multiply"],
 )
 def test_blocks_have_the_same_bits_on_any_number_of_threads(
     forward: Callable[..., Array], operands: tuple[Array, ...], monkeypatch: pytest.MonkeyPatch

@@ -17,7 +17,8 @@ from engine.operand import Array, Constant
 from engine.ops import Linear, Multiply, Op, Scale, Softmax
 from engine.ops.elementwise import Add
 from engine.ops.norm import LayerNorm, RMSNorm
-from engine.trace import Stage, Trace
+from engine.stages import Stage
+from engine.trace import Trace
 from tui import arithmetic
 from tui.arithmetic import Line, lines, number_text, place_text, plain
 from tui.language import LANGUAGES, language

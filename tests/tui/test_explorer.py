@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.trace import Stage
+from engine.stages import Stage
 from tests.tui.exploring import Explore, Exploring, squeeze
 from tui.arithmetic import number_text, place_text
 from tui.explanations import explained
@@ -79,7 +79,7 @@ def shows_stage(it: Exploring, stage: Stage) -> None:
     """The stage's name and shape and how far one is; the result under its own name and shape."""
     first = it.lines(it.screen.top)[0]
     assert f"{stage.name.split('.')[-1]} {stage.shape_text}" in " ".join(first.split())
-    count = len(stage.trace)
+    count = len(it.session.trace)
     position = it.say("top.position", position=stage.position + 1, count=count)
     assert position in first or first.rstrip().endswith(f" {stage.position + 1}/{count}")
     assert stage.symbol in it.lines(it.screen.query_one("#result"))[0]

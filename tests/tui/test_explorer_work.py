@@ -9,7 +9,8 @@ from threading import Semaphore, current_thread, main_thread
 import pytest
 from textual.worker import get_current_worker
 
-from engine.trace import Progress, Stage, Trace
+from engine.stages import Progress, Stage
+from engine.trace import Trace
 from tests.tui.exploring import Explore, Exploring
 from tui.screens import stage_view
 from tui.screens.help import Help

@@ -72,30 +72,31 @@ def test_the_weights_of_a_stages_own_attention_or_the_nearest(translation: Trace
 def test_only_the_weights_must_have_been_computed(sample: Model) -> None:
     trace = sample.trace("我爱你")
     assert needed(trace[WEIGHTS]) == [trace[WEIGHTS]]
-    attention = Attention(trace[WEIGHTS], 0)
+    attention = Attention(trace, trace[WEIGHTS], 0)
     assert attention.sight.tolist() == np.tri(3, dtype=bool).tolist()
     assert trace.computed[WEIGHTS] == 0
 
 
 def test_padding_is_left_out(sample: Model) -> None:
     trace = sample.trace(["我爱你", "我"])
-    attention = Attention(trace[WEIGHTS], 1)
+    attention = Attention(trace, trace[WEIGHTS], 1)
     assert list(attention.query_labels) == ["我"]
     assert attention.weights(0).tolist() == [[1.0]]
-    assert Attention(trace[WEIGHTS], 0).sight.all() == np.tri(3, dtype=bool).all()
+    assert Attention(trace, trace[WEIGHTS], 0).sight.all() == np.tri(3, dtype=bool).all()
 
 
 def test_keys_of_another_text(translation: Trace) -> None:
-    attention = Attention(translation["decoder.layers.0.cross_attention.weights"], 0)
+    attention = Attention(translation, translation["decoder.layers.0.cross_attention.weights"], 0)
     assert attention.crosses
     assert list(attention.key_labels)[:3] == ["我", "爱", "你"]
     assert "love" in "".join(attention.query_labels)
-    assert not Attention(translation["decoder.layers.0.attention.weights"], 0).crosses
-    assert Attention(translation["encoder.layers.0.attention.weights"], 0).looks_ahead
+    assert not Attention(translation, translation["decoder.layers.0.attention.weights"], 0).crosses
+    assert Attention(translation, translation["encoder.layers.0.attention.weights"], 0).looks_ahead
 
 
 def test_the_mean_of_all_heads(sample: Model) -> None:
-    attention = Attention(sample.trace("我爱你")[WEIGHTS], 0)
+    trace = sample.trace("我爱你")
+    attention = Attention(trace, trace[WEIGHTS], 0)
     assert attention.weights(None) == pytest.approx(attention.stage.value[0].mean(axis=0))
 
 
@@ -115,7 +116,8 @@ def test_a_cut_edge_is_no_edge_of_weight_nothing() -> None:
 
 
 def test_the_edges_of_the_query_come_last_and_the_strongest_of_each_last(sample: Model) -> None:
-    picture = Picture(Attention(sample.trace("我爱你")[WEIGHTS], 0), 3, Limits(0.0, None), 1, 0)
+    trace = sample.trace("我爱你")
+    picture = Picture(Attention(trace, trace[WEIGHTS], 0), 3, Limits(0.0, None), 1, 0)
     edges = picture.edges(range(3))
     assert [edge.query for edge in edges][-2:] == [1, 1]
     assert [edge.weight for edge in edges[:4]] == sorted(edge.weight for edge in edges[:4])
@@ -310,7 +312,7 @@ async def test_of_hundreds_of_tokens_the_neighbourhood(sample: Model) -> None:
         it.look(N=90, M=4)
         count = len(it.session.trace.tokens[0])
         left_out = [int("".join(filter(str.isdigit, part.split()[0]))) for part in it.text.split("⋯")[1:]]
-        picture = Picture(Attention(it.session.trace[WEIGHTS], 0), 0, it.view.limits, 90, 4)
+        picture = Picture(Attention(it.session.trace, it.session.trace[WEIGHTS], 0), 0, it.view.limits, 90, 4)
         shown = token_row(picture.attention.query_labels, 1, 74, picture.wanted)
         assert {90, 4, *(edge.key for edge in picture.own)} <= set(shown.places)
         assert sum(left_out) + len(shown.places) == count
@@ -374,8 +376,8 @@ async def test_how_many_lines_it_takes(sample: Model) -> None:
 
 
 def test_of_many_heads_those_around_the_one_looked_at(checkpoint: Callable[..., Path]) -> None:
-    model = load(checkpoint(hidden_size=64, num_attention_heads=32, tokens=["<unk>", *"abcd"]))
-    picture = Picture(Attention(attention_stages(model.trace("a b c d"))[0], 0), 30, Limits(), 3, 0)
+    trace = load(checkpoint(hidden_size=64, num_attention_heads=32, tokens=["<unk>", *"abcd"])).trace("a b c d")
+    picture = Picture(Attention(trace, attention_stages(trace)[0], 0), 30, Limits(), 3, 0)
     panels = arranged(picture, Region(1, 1, 74, 8))
     assert 30 in [panel.head for panel in panels]
     assert len(panels) < 32

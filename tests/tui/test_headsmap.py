@@ -111,7 +111,7 @@ async def test_every_head_of_every_layer_with_its_label(sample: Model) -> None:
     async with hung(HeadsMap, sample, sample.trace("我爱你"), AT) as it:
         said = 0
         for stage in attention_stages(it.session.trace):
-            for found in Attention(stage, 0).measures:
+            for found in Attention(it.session.trace, stage, 0).measures:
                 best = description(found)
                 said += best is not None
                 assert best is None or f"{best.value:.2f}" in it.text

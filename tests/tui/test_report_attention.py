@@ -18,8 +18,9 @@ AT = "layers.0.attention.weights"
 
 
 def test_each_query_with_what_it_sees(sample: Model) -> None:
-    stage = sample.trace("我爱你")[AT]
-    lines = list(graph_lines(Attention(stage, 0), 3, Draft("zh"), 100, Limits(0.0, None)))
+    trace = sample.trace("我爱你")
+    stage = trace[AT]
+    lines = list(graph_lines(Attention(trace, stage, 0), 3, Draft("zh"), 100, Limits(0.0, None)))
     assert AT in lines[0]
     weights = stage.value[0, 3]
     assert lines[1].split() == ["我", "→", "我", "1.00", "✕", "爱", "你"]
@@ -31,8 +32,9 @@ def test_each_query_with_what_it_sees(sample: Model) -> None:
 
 def test_what_is_left_out_is_counted(sample: Model) -> None:
     say = Draft("en")
-    stage = sample.trace("我爱你")[AT]
-    lines = list(graph_lines(Attention(stage, 0), None, say, 100, Limits(0.0, 1)))
+    trace = sample.trace("我爱你")
+    stage = trace[AT]
+    lines = list(graph_lines(Attention(trace, stage, 0), None, say, 100, Limits(0.0, 1)))
     weights = stage.value[0].mean(axis=0)[2]
     left = f"{1 - weights.max():.2f}"
     assert say("graph.not_drawn", count=2, sum=left) in lines[3]
@@ -40,7 +42,8 @@ def test_what_is_left_out_is_counted(sample: Model) -> None:
 
 @pytest.mark.parametrize("width", [40, 60, 100])
 def test_lines_keep_their_width(sample: Model, width: int) -> None:
-    attention = Attention(sample.trace("Tom likes to read and Tom likes to write.")[AT], 0)
+    trace = sample.trace("Tom likes to read and Tom likes to write.")
+    attention = Attention(trace, trace[AT], 0)
     lines = list(graph_lines(attention, 0, Draft("en"), width, Limits(0.0, None)))
     assert all(cell_len(line) <= width for line in lines[1:])
     assert len(lines) > 10
@@ -49,7 +52,7 @@ def test_lines_keep_their_width(sample: Model, width: int) -> None:
 def test_every_head_with_its_measures(sample: Model) -> None:
     say, trace = Draft("en"), sample.trace("我爱你")
     lines = list(heads_lines(trace, 0, say))
-    attentions = [Attention(stage, 0) for stage in attention_stages(trace)]
+    attentions = [Attention(trace, stage, 0) for stage in attention_stages(trace)]
     assert len(lines) == 2 + 2 * (4 + 1)
     for attention, start in zip(attentions, (2, 7), strict=True):
         for head, found in enumerate(attention.measures):

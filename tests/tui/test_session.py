@@ -7,7 +7,8 @@ import pytest
 from engine.derivation import Reference
 from engine.model import Model
 from engine.operand import Constant, Operand, Weight
-from engine.trace import GIBIBYTE, Stage
+from engine.stages import Stage
+from engine.trace import GIBIBYTE
 from tui.session import Session, axis_names
 
 ATTENTION = "layers.{}.attention."

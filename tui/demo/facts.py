@@ -193,7 +193,7 @@ def _sight(session: Session) -> tuple[int, int]:
     stage = nearest_weights(session.trace, session.trace.stages[session.position])
     if stage is None:
         raise NoFactError("hidden")
-    sight = Attention(stage, session.text).sight
+    sight = Attention(session.trace, stage, session.text).sight
     seen = int(sight[min(session.query, len(sight) - 1)].sum())
     return seen, sight.shape[1] - seen
 
@@ -203,7 +203,7 @@ def _measured(name: Name) -> Callable[[Session], Fact]:
 
     def found(session: Session) -> Fact:
         stage = nearest_weights(session.trace, session.trace.stages[session.position])
-        measured = [] if stage is None else Attention(stage, session.text).measures[session.head]
+        measured = [] if stage is None else Attention(session.trace, stage, session.text).measures[session.head]
         for measure in measured:
             if measure.name == name:
                 return Fact(measure.value, f"{measure.value:.2f}")

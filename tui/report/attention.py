@@ -39,7 +39,7 @@ def graph_lines(attention: Attention, head: int | None, say: Language, width: in
 
 def heads_lines(trace: Trace, text: int, say: Language) -> Iterator[str]:
     """A table: for each head of each layer its measures, and the one that describes it; under them an even head's."""
-    attentions = [Attention(stage, text) for stage in attention_stages(trace)]
+    attentions = [Attention(trace, stage, text) for stage in attention_stages(trace)]
     measured = {measure.name for attention in attentions for head in attention.measures for measure in head}
     columns = [name for name in NAMES if name in measured]
     titles = [say(f"heads.{name}") for name in columns]

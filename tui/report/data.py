@@ -14,7 +14,8 @@ from engine.axes import Axis
 from engine.model import Model
 from engine.operand import Array
 from engine.ops import Successors, Tokenize
-from engine.trace import Stage, Trace
+from engine.stages import Stage
+from engine.trace import Trace
 from engine.worked import Worked
 from tui.report.selection import Selection, head_axis
 

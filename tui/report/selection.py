@@ -2,30 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from engine.axes import Axis
 from engine.errors import InputError
 from engine.operand import Array
-from engine.trace import Stage, Trace
+from engine.stages import Stage
+from engine.trace import Trace
 
 
 @dataclass(frozen=True)
 class Selection:
-    """Stages in order, and the one head to show of those that have heads (None: all of them)."""
+    """Stages in order, and the one head to show of those that have heads (None: all of them).
+
+    ``heads`` is how many the model has; where query heads share key/value heads, of the queries.
+    """
 
     stages: tuple[Stage, ...]
     head: int | None
+    heads: int
 
     def part(self, stage: Stage) -> tuple[tuple[Axis, ...], Array]:
         """The stage's axes and numbers, with the head axis taken out where one head was chosen."""
         place = head_axis(stage)
         if self.head is None or place is None:
             return stage.axes, stage.value
-        heads = max(axis.size for axis in head_axes(self.stages))
         # Where query heads share a key/value head, the query head's number chooses the one that it uses.
-        own = self.head * stage.axes[place].size // heads
+        own = self.head * stage.axes[place].size // self.heads
         axes = stage.axes[:place] + stage.axes[place + 1 :]
         return axes, stage.value[(slice(None),) * place + (own,)]
 
@@ -33,11 +36,6 @@ class Selection:
 def head_axis(stage: Stage) -> int | None:
     """Which of a stage's axes counts heads."""
     return next((i for i, axis in enumerate(stage.axes) if axis.symbol in ("H", "H_kv")), None)
-
-
-def head_axes(stages: Sequence[Stage]) -> list[Axis]:
-    """The head axes of the stages' whole trace."""
-    return [axis for stage in stages[0].trace for axis in stage.axes if axis.symbol in ("H", "H_kv")]
 
 
 def select(trace: Trace, name: str | None, layer: int | None, head: int | None) -> Selection:
@@ -63,14 +61,14 @@ def select(trace: Trace, name: str | None, layer: int | None, head: int | None) 
                 stages=", ".join(stage.name for stage in ends[:4]) + (", …" if len(ends) > 4 else ""),
             )
         stages = tuple(whole or ends) or (trace[name],)
+    heads = max((axis.size for stage in trace for axis in stage.axes if axis.symbol in ("H", "H_kv")), default=0)
     if head is not None:
-        sizes = [axis.size for axis in head_axes(tuple(trace))]
-        if not 0 <= head < max(sizes, default=0):
+        if not 0 <= head < heads:
             raise InputError(
                 "unknown-head",
                 "there is no head {head}; this model has heads 0 to {last}",
                 head=head,
-                last=max(sizes, default=0) - 1,
+                last=heads - 1,
             )
         if name is not None and head_axis(stages[0]) is None:
             raise InputError(
@@ -79,4 +77,4 @@ def select(trace: Trace, name: str | None, layer: int | None, head: int | None) 
                 stage=stages[0].name,
                 shape=stages[0].shape_text,
             )
-    return Selection(stages, head)
+    return Selection(stages, head, heads)

@@ -13,7 +13,8 @@ from rich.cells import cell_len
 from engine.axes import Axis
 from engine.model import Model
 from engine.operand import Array
-from engine.trace import Stage, Trace
+from engine.stages import Stage
+from engine.trace import Trace
 from tui.explanations import explained
 from tui.grids import kind_of
 from tui.language import Language
@@ -46,19 +47,19 @@ def write(out: TextIO, model: Model, trace: Trace, chosen: Selection, say: Langu
             out.write(f"{line}\n")
         if len(chosen.stages) == 1 and stage in attention_stages(trace):
             # One stage of attention has room for its other two pictures.
-            for line in pictures(stage, chosen.head, columns, say):
+            for line in pictures(trace, stage, chosen.head, columns, say):
                 out.write(f"{line}\n")
 
 
-def pictures(stage: Stage, head: int | None, width: int, say: Language) -> Iterator[str]:
+def pictures(trace: Trace, stage: Stage, head: int | None, width: int, say: Language) -> Iterator[str]:
     """Attention weights as a graph, in words, for every text; and all heads of the model, with what they attend to."""
-    for text in range(len(stage.trace.texts)):
-        attention = Attention(stage, text)
+    for text in range(len(trace.texts)):
+        attention = Attention(trace, stage, text)
         for each in range(attention.heads) if head is None else [head]:
             yield ""
             yield from graph_lines(attention, each, say, width, Limits())
         yield ""
-        yield from heads_lines(stage.trace, text, say)
+        yield from heads_lines(trace, text, say)
 
 
 def matrices(stage: Stage, axes: tuple[Axis, ...], value: Array, width: int, say: Language) -> Iterator[str]:

@@ -14,7 +14,7 @@ from textual.widgets import Input, Tree
 
 from engine.errors import EngineError
 from engine.generation import predictions
-from engine.trace import Stage
+from engine.stages import Stage
 from tui.actions import ACTIONS
 from tui.layout import ZOOMS
 from tui.screens.stage_view import StageView
@@ -252,7 +252,8 @@ class Explorer(StageView):
 
     def _when_predicted(self, then: Callable[[], object]) -> None:
         if self.session.predicts:
-            self._when_computed([self.session.trace["probabilities"]], then)
+            trace = self.session.trace
+            self._when_computed(trace.before_row(trace["probabilities"]), then)
         else:
             self._say_briefly(self.say("predictions.none"))
 

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
+from textual.message import Message
 from textual.reactive import var
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from engine.generation import Prediction, TextLoss, predictions, text_loss
 from tui.language import Language
+from tui.screens.stage_view import AT_ONCE
 from tui.session import Session
 from tui.widgets.clickable import ClickableText, clickable
 from tui.widgets.numbers import align
@@ -43,6 +46,9 @@ class Predictions(ModalScreen[tuple[int, int] | None]):
     Predictions > Static { width: 100%; height: 1fr; padding: 1 2; text-wrap: nowrap; }
     Predictions > .hint { height: 1; padding: 0 2; color: $quiet; }
     """
+
+    class Learnt(Message):
+        """Every position's loss is at hand."""
 
     # Lines at the bottom that are something else's.
     taken = 0
@@ -101,9 +107,27 @@ class Predictions(ModalScreen[tuple[int, int] | None]):
         self.dismiss(None)
 
     def _write(self) -> None:
-        found = text_loss(self._session.trace, self._session.text) if self.whole else None
-        lines = self._bars() if found is None else self._losses(found)
+        trace = self._session.trace
+        if self.whole and trace.cost([trace["losses"]]) > AT_ONCE:
+            # Of a large vocabulary, only the row that was asked for is there by now.
+            self._show([Content.styled(self._say("losses.title"), "bold $accent"), Content(self._say("losses.wait"))])
+            self._learn()
+            return
+        found = text_loss(trace, self._session.text) if self.whole else None
+        self._show(self._bars() if found is None else self._losses(found))
+
+    def _show(self, lines: list[Content]) -> None:
         self.query_one("#bars", Static).update(Content("\n").join(lines))
+
+    @work(thread=True, exclusive=True)
+    def _learn(self) -> None:
+        trace = self._session.trace
+        trace.compute([trace["losses"], trace["loss"]])
+        self.post_message(self.Learnt())
+
+    @on(Learnt)
+    def _learnt(self) -> None:
+        self._write()
 
     def _losses(self, found: TextLoss) -> list[Content]:
         """The mean, then a line a position around the one looked at: the true next token, P, −ln P and rank."""

@@ -17,7 +17,8 @@ from textual.worker import get_current_worker
 
 from engine.errors import EngineError
 from engine.generation import MOST_WRITTEN, Prediction, greedy, predictions
-from engine.trace import Stage, Trace
+from engine.stages import Stage
+from engine.trace import Trace
 from tui.language import Language
 from tui.session import Session
 from tui.widgets.editor import Editor
@@ -244,7 +245,10 @@ class StageView(Screen[None]):
     def _predict(self) -> None:
         worker = get_current_worker()
         trace, text = self.session.trace, self.session.text
-        if not self.session.predicts or trace.cost([trace["probabilities"]]) > UNASKED:
+        if not self.session.predicts:
+            return
+        wanted = trace.before_row(trace["probabilities"])
+        if trace.cost(wanted) > UNASKED:
             return
 
         def progress(done: int, count: int) -> None:
@@ -252,7 +256,7 @@ class StageView(Screen[None]):
                 raise StoppedError
 
         try:
-            trace.compute([trace["probabilities"]], progress)
+            trace.compute(wanted, progress)
         except StoppedError:
             return
         self.post_message(self.Predicted(trace, text, predictions(trace, text, count=3)))

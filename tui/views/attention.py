@@ -13,7 +13,8 @@ from engine.axes import Axis
 from engine.heads import Measure, Sight, measures
 from engine.operand import Array
 from engine.ops import ApplyMask
-from engine.trace import Stage, Trace
+from engine.stages import Stage
+from engine.trace import Trace
 from tui.language import Language
 
 SYMBOLS = ["B", "H", "N", "M"]
@@ -59,6 +60,7 @@ def needed(stage: Stage) -> list[Stage]:
 class Attention:
     """The attention of one text at a stage of weights, padding left out."""
 
+    trace: Trace
     stage: Stage
     text: int
 
@@ -112,7 +114,7 @@ class Attention:
     @cached_property
     def measures(self) -> list[tuple[Measure, ...]]:
         """What can be measured of each head."""
-        tokens = self.stage.trace.tokens_along(self.stage.axes[2])[self.text]
+        tokens = self.trace.tokens_along(self.stage.axes[2])[self.text]
         ids = None if self.crosses else [token.id for token in tokens]
         return measures(self.all_weights(), self.sight, ids)
 
@@ -120,7 +122,7 @@ class Attention:
         return slice(len(self.query_labels)), slice(len(self.key_labels))
 
     def _labels(self, axis: Axis) -> Sequence[str]:
-        tokens = self.stage.trace.tokens_along(axis)[self.text]
+        tokens = self.trace.tokens_along(axis)[self.text]
         return [axis.label(position, self.text) for position in range(min(axis.size, len(tokens)))]
 
 

@@ -11,7 +11,7 @@ from rich.cells import cell_len
 from textual.geometry import Region
 from textual.message import Message
 
-from engine.trace import Stage
+from engine.stages import Stage
 from tui.language import Language
 from tui.session import Session, axis_name
 from tui.views import captions
@@ -94,7 +94,7 @@ class Graph(Sheet):
     def update(self) -> None:
         """Show what the session looks at, all anew."""
         stage = self._stage()
-        self._attention = None if stage is None else Attention(stage, self._session.text)
+        self._attention = None if stage is None else Attention(self._session.trace, stage, self._session.text)
         self.tell(self._say("graph.none") if stage is None else "")
         self.paint()
 

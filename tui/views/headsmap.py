@@ -12,7 +12,8 @@ from textual.geometry import Region
 from textual.message import Message
 
 from engine.heads import Measure, description
-from engine.trace import Stage, Trace
+from engine.stages import Stage
+from engine.trace import Trace
 from tui.language import Language
 from tui.session import Session
 from tui.views.attention import Attention, attention_name, attention_stages, nearest_weights, needed
@@ -69,7 +70,9 @@ class HeadsMap(Sheet):
         session = self._session
         if self._trace is not session.trace or any(each.text != session.text for each in self._attentions):
             self._trace = session.trace
-            self._attentions = [Attention(stage, session.text) for stage in attention_stages(session.trace)]
+            self._attentions = [
+                Attention(session.trace, stage, session.text) for stage in attention_stages(session.trace)
+            ]
             self._pictures.clear()
             self._described = any(description(head) for each in self._attentions for head in each.measures)
         self.tell("" if self._attentions else self._say("graph.none"))

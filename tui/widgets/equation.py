@@ -14,8 +14,8 @@ from textual.widgets import Static
 
 from engine.operand import Cell, Operand
 from engine.ops import Tokenize
+from engine.stages import Stage
 from engine.text import visible
-from engine.trace import Stage
 from tui.grids import OperandGrid
 from tui.language import Language
 from tui.layout import Plan, Wish, Zoom, arrange

@@ -10,7 +10,8 @@ from rich.text import Text
 from textual.widgets import Tree
 from textual.widgets.tree import TreeNode
 
-from engine.trace import Stage, Trace
+from engine.stages import Stage
+from engine.trace import Trace
 from tui.explanations import explained
 from tui.language import Language
 

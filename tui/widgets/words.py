@@ -11,7 +11,7 @@ from textual.widgets import Static
 from engine.derivation import Derivation, Reference
 from engine.operand import Constant, Weight
 from engine.ops import GivenWeight
-from engine.trace import Stage
+from engine.stages import Stage
 from tui import arithmetic
 from tui.explanations import explained
 from tui.language import Language
