@@ -17,10 +17,10 @@ from engine.architectures.description import ModelSpec
 from engine.architectures.forward import record_forward
 from engine.architectures.registry import family
 from engine.architectures.texts import Ids, Reader, Rows, empty_text
-from engine.checkpoints.files import GGUF, is_gguf, read_config, shortened
+from engine.checkpoints.files import GGUF, is_gguf, names_in, read_config, shortened
 from engine.checkpoints.hub import Progress, locate, name_of
 from engine.checkpoints.hub_library import HubName
-from engine.checkpoints.tensors import open_tensors
+from engine.checkpoints.tensors import INDEX, SUFFIX, open_tensors
 from engine.errors import FileError, InputError
 from engine.text import visible
 from engine.tokenizer import Token, Tokenizer
@@ -208,8 +208,8 @@ class Model:
 
 
 def load(path: str | Path, progress: Progress | None = None) -> Model:
-    """Open a model: a folder with config.json, *.safetensors and tokenizer.json, a GGUF file, or the name of a shipped
-    sample or of a model on the Hub.
+    """Open a model: a folder with config.json, *.safetensors and tokenizer.json, a GGUF file or a folder with one, or
+    the name of a shipped sample or of a model on the Hub.
 
     Nothing of the weights is read yet, but every tensor's presence and shape is checked against the config.
 
@@ -222,8 +222,9 @@ def load(path: str | Path, progress: Progress | None = None) -> Model:
         FileError: the folder or one of its files cannot be used; the message says which and why.
     """
     folder = _folder(path, progress)
-    if is_gguf(folder):
-        return _load_gguf(folder)
+    packed = _packed(folder)
+    if packed is not None:
+        return _load_gguf(packed)
     config = Config(read_config(folder), folder / "config.json")
     adapter = family(config)
     spec = adapter.describe(config)
@@ -233,10 +234,27 @@ def load(path: str | Path, progress: Progress | None = None) -> Model:
     return Model(folder, spec, weights, *tokenizers_of(folder, spec))
 
 
+def _packed(path: Path) -> Path | None:
+    """The GGUF file that a path is of, or that a folder holds in place of ``*.safetensors``; None where there is none.
+
+    Raises:
+        FileError: the folder cannot be read, or holds several.
+    """
+    if not os.path.isdir(path):
+        return path if is_gguf(path) else None
+    names = names_in(path)
+    packed = [name for name in names if name.lower().endswith(GGUF) and not name.startswith(".")]
+    if not packed or any(name.endswith((SUFFIX, INDEX)) for name in names):
+        return None
+    from engine.checkpoints.gguf_parts import only_model
+
+    return only_model(path, packed)
+
+
 def _load_gguf(file: Path) -> Model:
     # Most models are folders: what reads these files is imported for them alone.
     from engine.architectures.gguf import describe_gguf
-    from engine.checkpoints.gguf import open_gguf
+    from engine.checkpoints.gguf_parts import open_gguf
 
     opened = open_gguf(file)
     spec, places, tensors = describe_gguf(opened)
@@ -267,13 +285,13 @@ def tokenizers_of(folder: Path, spec: ModelSpec) -> tuple[Tokenizer | None, Toke
     Raises:
         FileError: one has more tokens than its embedding has rows.
     """
+    read = spec.stack if spec.source is None else spec.source.stack
     if os.path.lexists(folder / TOKENIZER):
-        source = target = Tokenizer.from_folder(folder)
+        source = target = Tokenizer.from_folder(folder, min(read.vocabulary, spec.vocabulary))
     elif spec.source is not None and os.path.lexists(folder / "source.spm"):
         source, target = Tokenizer.from_pieces(folder, "source"), Tokenizer.from_pieces(folder, "target")
     else:
         return None, None
-    read = spec.stack if spec.source is None else spec.source.stack
     check_size(source, read.vocabulary)
     check_size(target, spec.vocabulary)
     return source, target
@@ -296,15 +314,19 @@ def check_size(tokenizer: Tokenizer | None, rows: int) -> None:
 
 
 def fitted(spec: ModelSpec, weights: Weights) -> ModelSpec:
-    """The description with a head that uses the embedding where it says so, or where the files have none of its own."""
+    """The description with the head that the files have, or, where they have none, with the embedding as the head.
+
+    As in transformers 5, a head in the files counts even where the config says that it is the embedding: where both are
+    stored with the same numbers nothing depends on it, and where they differ the config is what is wrong.
+    """
     if spec.head is None:
         return spec
-    head = spec.head
-    if not head.tied and not weights.has(HEAD):
-        head = replace(head, tied=True, bias=head.bias and weights.has("logits.bias"))
-    if head.tied:
-        weights.tie(HEAD, EMBEDDING if spec.source is None else f"decoder.{EMBEDDING}")
-    return replace(spec, head=head)
+    embedding = EMBEDDING if spec.source is None else f"decoder.{EMBEDDING}"
+    if weights.has(HEAD) and not weights.same(HEAD, embedding):
+        return replace(spec, head=replace(spec.head, tied=False))
+    weights.tie(HEAD, embedding)
+    bias = spec.head.bias and (spec.head.tied or weights.has("logits.bias"))
+    return replace(spec, head=replace(spec.head, tied=True, bias=bias))
 
 
 def samples() -> Path:

@@ -13,8 +13,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast, overload
 
-from engine.checkpoints.files import check_folder, is_panic, library_faults, read_bytes, read_json, shortened
+from engine.checkpoints.files import check_folder, is_panic, library_faults, read_bytes, shortened
 from engine.checkpoints.sentencepieces import SentencePieces, Side
+from engine.checkpoints.tokenizer_files import NAMED, TokenizerFiles
 from engine.errors import FileError, InputError
 from engine.spelling import Spelling, label_alone, labels_of, parts
 
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from engine.checkpoints.gguf import Value
 
 FILE_LIMIT = 128 << 20
-NAMED = ("bos", "eos", "pad", "mask", "unk")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +70,11 @@ class Tokenizer:
         self._tokens: dict[int, Token] = {}
 
     @classmethod
-    def from_folder(cls, folder: Path) -> Tokenizer:
-        """Reads tokenizer.json, and tokenizer_config.json and special_tokens_map.json where they are there.
+    def from_folder(cls, folder: Path, rows: int | None = None) -> Tokenizer:
+        """Reads tokenizer.json, and the files beside it that say more about its tokens where they are there.
+
+        ``rows`` is how many tokens the model has an embedding for: those beyond that only the other files name are left
+        out.
 
         Raises:
             FileError: tokenizer.json is missing, or one of the files cannot be read or makes no sense.
@@ -81,10 +84,12 @@ class Tokenizer:
         if not os.path.lexists(file):
             text = "{file}: holds no tokenizer.json; AutoTokenizer.from_pretrained(…).save_pretrained(…) writes one"
             raise FileError("tokenizer-missing", text, file=folder)
-        named = _named_tokens(folder)
-        data = read_bytes(file, FILE_LIMIT)
+        beside = TokenizerFiles(folder)
+        named, data = beside.named, read_bytes(file, FILE_LIMIT)
         with library_faults(lambda reason: _unsound(file, reason)), _panics_unseen():
-            tokenizer = cls(file, _loaded(data), named)
+            library = _loaded(data)
+            beside.complete(library, rows)
+            tokenizer = cls(file, library, named)
         if not tokenizer.size:
             raise FileError("tokenizer-empty", "{file}: its vocabulary is empty", file=file)
         return tokenizer
@@ -96,7 +101,7 @@ class Tokenizer:
         Raises:
             FileError: one of the files is missing or makes no sense, or the sentencepiece library is not installed.
         """
-        named = {"eos": "</s>", "pad": "<pad>", "unk": "<unk>"} | _named_tokens(folder)
+        named = {"eos": "</s>", "pad": "<pad>", "unk": "<unk>"} | TokenizerFiles(folder).named
         return cls(folder / f"{side}.spm", cast(Any, SentencePieces(folder, side, named)), named)
 
     @classmethod
@@ -298,23 +303,6 @@ def _make_reproducible(library: tokenizers.Tokenizer, special: list[str]) -> Non
 
 def _untrimmed(part: dict[str, Any]) -> dict[str, Any]:
     return {**part, "trim_offsets": False} if "trim_offsets" in part else part
-
-
-def _named_tokens(folder: Path) -> dict[str, str]:
-    """The contents of the tokens that the optional files give an office; tokenizer_config.json has the last word."""
-    named = {}
-    for file in (folder / "special_tokens_map.json", folder / "tokenizer_config.json"):
-        entries = read_json(file) if os.path.lexists(file) else {}
-        for name in NAMED:
-            entry = entries.get(f"{name}_token")
-            content = entry.get("content") if isinstance(entry, dict) else entry
-            if isinstance(content, str):
-                named[name] = content
-            elif entry is not None:
-                text = '{file}: {entry} is {value}; a text or an object with the text as "content" is needed'
-                value = shortened(json.dumps(entry, ensure_ascii=False), 60)
-                raise FileError("special-token-invalid", text, file=file, entry=f"{name}_token", value=value)
-    return named
 
 
 def _check_unicode(text: str) -> None:

@@ -49,17 +49,23 @@ class Weights:
         """Whether the checkpoint holds a weight of this name; of a layer's, whether the first layer has it."""
         return self._stored(name) is not None
 
+    def same(self, name: str, other: str) -> bool:
+        """Whether two weights that the checkpoint holds are one tensor of it."""
+        return self._stored(name) is self._stored(other)
+
     def tie(self, name: str, other: str) -> None:
-        """Make a weight the turned other one, as a head uses the embedding; a tensor of its own is not looked at."""
+        """Make a weight the turned other one, as a head without a tensor of its own uses the embedding."""
         self._tied[name] = other
 
     def find(self, name: str, symbol: str, axes: tuple[Axis, ...]) -> Weight:
         """The weight of a name, which must have these axes.
 
         Raises:
-            FileError: the checkpoint does not have it, or has it in another shape.
+            FileError: the checkpoint does not have it, or has it twice, in another shape, or in numbers that cannot be
+                read.
         """
         tensor, place = self._tensor(name)
+        tensor.check_dtype()
         if not _fits(tensor, place, axes):
             raise FileError(
                 "tensor-shape",
@@ -80,12 +86,10 @@ class Weights:
         Raises:
             FileError: it names the first of them.
         """
-        tied = {tensor for name in self._tied for tensor in self._names(name)}
-        accounted = self._used | tied
         unused = sorted(
             name
             for name in self._tensors
-            if name not in accounted and not BUFFER.search(name) and not (self._apart and self._apart.search(name))
+            if name not in self._used and not BUFFER.search(name) and not (self._apart and self._apart.search(name))
         )
         if unused:
             raise FileError(
@@ -105,7 +109,8 @@ class Weights:
     def _full_names(self, name: str) -> list[str]:
         layer = re.search(r"\d+", name)
         place = self._place(name)
-        return [tensor.format(i=layer[0] if layer else "") for tensor in (place.tensor, *place.also)]
+        every = (place.tensor, *place.also, *place.instead)
+        return [tensor.format(i=layer[0] if layer else "") for tensor in every]
 
     def _place(self, name: str) -> Place:
         return self._places[re.sub(r"\d+", "{i}", name, count=1)]
@@ -121,10 +126,19 @@ class Weights:
         if found is None:
             wanted = self._names(name)[0]
             raise FileError("tensor-missing", "{folder}: tensor {tensor} is missing", folder=self.folder, tensor=wanted)
-        # Saved under two of its names, it is the same tensor.
-        full = self._full_names(name)
-        self._used.update(full if found.name in full else (PREFIX.sub("", tensor) for tensor in full))
-        return found, self._place(name)
+        full, place = self._full_names(name), self._place(name)
+        names = full if found.name in full else [PREFIX.sub("", tensor) for tensor in full]
+        self._used.update(names)
+        spellings = [tensor for tensor in names[: 1 + len(place.also)] if tensor in self._tensors]
+        if len(spellings) > 1:
+            raise FileError(
+                "tensor-named-twice",
+                "{file}: tensors {first} and {second} are two names of one weight; a file has it under one of them",
+                file=found.file,
+                first=shortened(spellings[0]),
+                second=shortened(spellings[1]),
+            )
+        return found, place
 
     @staticmethod
     def _as_stored(axes: tuple[Axis, ...], place: Place) -> str:

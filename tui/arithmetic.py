@@ -111,9 +111,9 @@ def _sum_lines(step: Step, text: int, width: int, rows: int, say: Language) -> l
     """A sum as a table of its largest terms, each with its numbers and what they come to; the rest, and the total."""
     total = step.sum
     assert total is not None
-    head = f"{step.name} = "
+    head = f"{step.name}   "
     indent = cell_len(head)
-    end: Line = [*_pieces(step.pieces), Part(" = "), Part(number_text(step.value), "value")]
+    end = _total(step, total)
     axis = next((axis for axis in total.along.axes if axis.symbol == total.axis), None)
     # No line has room for more than a term in eight cells.
     terms = total.largest(max(1, rows * (width // 8)))
@@ -131,10 +131,19 @@ def _sum_lines(step: Step, text: int, width: int, rows: int, say: Language) -> l
             line += [Part(" " * max(2, pitch - _width(shown[at + place - 1])))] if place else []
             line += entry
         result.append(line)
-    if _width(result[-1]) + 1 + _width(end) <= width:
-        result[-1] += [Part(" "), *end]
+    if _width(result[-1]) + 3 + _width(end) <= width:
+        result[-1] += [Part("   "), *end]
         return result
-    return [*result, [Part(" " * max(0, indent - 3)), *end]]
+    return [*result, [Part(" " * max(0, min(indent, width - _width(end)))), *end]]
+
+
+def _total(step: Step, total: Sum) -> Line:
+    """What a sum comes to, and what is made of it: ``Σ ÷ 64 = 0.609 ÷ 64 = 0.0095``."""
+    sign, value = Part("Σ", "name"), Part(number_text(step.value), "value")
+    if not step.pieces:
+        return [sign, Part(" = "), value]
+    made = list(_pieces(step.pieces))
+    return [sign, *made, Part(" = "), Part(number_text(total.total)), *made, Part(" = "), value]
 
 
 def _with_rest(entries: list[Line], total: Sum, places: int, say: Language) -> list[Line]:

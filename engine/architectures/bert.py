@@ -48,11 +48,13 @@ PLACES: dict[str, Place] = {
     **block("head.", "cls.predictions.transform.", {"dense": "dense"}),
     **layer_norm("head.norm", "cls.predictions.transform.LayerNorm"),
     "logits.weight": linear("cls.predictions.decoder.weight"),
-    "logits.bias": plain("cls.predictions.bias", "cls.predictions.decoder.bias"),
+    # The older files keep it beside the decoder. Where both are stored, the decoder's own counts.
+    "logits.bias": plain("cls.predictions.decoder.bias", instead=("cls.predictions.bias",)),
 }
 
-# The head that says whether a second sentence follows a first one; published checkpoints carry it beside the others.
-NEXT_SENTENCE = re.compile(r"^cls\.seq_relationship\.(weight|bias)$")
+# Heads that no trace shows: whether a second sentence follows a first one, which published checkpoints carry beside the
+# others, the class of a text or of each token, and where in a text an answer starts and ends.
+OTHER_HEADS = re.compile(r"^(cls\.seq_relationship|classifier|qa_outputs)\.(weight|bias)$")
 
 
 def places(_: ModelSpec) -> Places:
@@ -66,6 +68,7 @@ def describe(config: Config) -> ModelSpec:
         config.only(key, False)
     config.only("position_embedding_type", "absolute")
     width, heads = config.integer("hidden_size"), config.integer("num_attention_heads")
+    config.only("embedding_size", width)
     head_width = divided(config, "hidden_size", width, "num_attention_heads", heads)
     norm = NormSpec("layer", config.real("layer_norm_eps", 1e-12))
     activation = config.choice("hidden_act", ACTIVATIONS, "gelu")

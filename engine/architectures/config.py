@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from engine.checkpoints.files import shortened
+from engine.checkpoints.files import shortened, shown
 from engine.errors import FileError
 
 T = TypeVar("T")
@@ -22,7 +22,9 @@ IGNORED = frozenset(
     {
         "_attn_implementation",
         "_attn_implementation_autoset",
+        "_attn_implementation_internal",
         "_commit_hash",
+        "_flash_attn_2_enabled",
         "_name_or_path",
         "_num_labels",
         "activation_dropout",
@@ -41,6 +43,7 @@ IGNORED = frozenset(
         "classif_dropout",
         "classifier_dropout",
         "cross_attention_hidden_size",
+        "custom_pipelines",
         "decoder_layerdrop",
         "decoder_start_token_id",
         "directionality",
@@ -64,20 +67,28 @@ IGNORED = frozenset(
         "hidden_dropout",
         "hidden_dropout_prob",
         "id2label",
+        "ignore_index",
         "init_std",
         "initializer_range",
         "is_decoder",
         "is_encoder_decoder",
         "is_llama_config",
         "label2id",
+        "language",
         "length_penalty",
+        "license",
+        "mask_token_id",
         "max_length",
+        "max_sequence_length",
         "min_length",
+        "model_max_length",
         "model_type",
         "n_ctx",
+        "name_or_path",
         "no_repeat_ngram_size",
         "num_beam_groups",
         "num_beams",
+        "num_labels",
         "num_return_sequences",
         "output_attentions",
         "output_hidden_states",
@@ -89,6 +100,7 @@ IGNORED = frozenset(
         "pooler_num_fc_layers",
         "pooler_size_per_head",
         "pooler_type",
+        "predict_special_tokens",
         "prefix",
         "pretraining_tp",
         "problem_type",
@@ -101,6 +113,9 @@ IGNORED = frozenset(
         "return_dict",
         "return_dict_in_generate",
         "rope_interleaved",
+        "save_step",
+        "sbert_ce_default_activation_function",
+        "sentence_transformers",
         "sep_token_id",
         "summary_activation",
         "summary_first_dropout",
@@ -113,16 +128,21 @@ IGNORED = frozenset(
         "tf_legacy_loss",
         "tie_encoder_decoder",
         "tokenizer_class",
+        "tokenizer_model_max_length",
         "top_k",
         "top_p",
         "torch_dtype",
         "torchscript",
         "transformers.js_config",
         "transformers_version",
+        "trust_remote_code",
         "typical_p",
         "unk_token_id",
+        "unsloth_fixed",
+        "unsloth_version",
         "use_bfloat16",
         "use_cache",
+        "use_return_dict",
     }
 )
 
@@ -228,15 +248,16 @@ class Config:
         return Config(value, self.file)
 
     def finish(self) -> None:
-        """Refuse every key that nobody asked for and that may change numbers."""
-        unknown = sorted(set(self._values) - self._used - IGNORED)
+        """Refuse every key that nobody asked for and that may change numbers; null asks for nothing."""
+        given = {key for key, value in self._values.items() if value is not None}
+        unknown = sorted(given - self._used - IGNORED)
         if unknown:
             raise FileError(
                 "config-unknown-key",
                 "{file}: the key {entry} = {value} is not understood and may change the numbers",
                 file=self.file,
                 entry=shortened(unknown[0], 80),
-                value=shortened(repr(self._values[unknown[0]]), 80),
+                value=shown(self._values[unknown[0]]),
             )
 
     def wrong(self, key: str, value: object, wanted: str) -> FileError:
@@ -246,7 +267,7 @@ class Config:
             "{file}: {entry} is {value}; {wanted} is expected",
             file=self.file,
             entry=key,
-            value=shortened(repr(value), 80),
+            value=shown(value),
             wanted=wanted,
         )
 

@@ -19,7 +19,7 @@ from engine.architectures.description import (
     StackSpec,
 )
 from engine.architectures.places import Place, Places, plain
-from engine.architectures.readers import ACTIVATIONS, FULL, WINDOWED, Heads, read_heads, read_windows
+from engine.architectures.readers import ACTIVATIONS, FULL, WINDOWED, Heads, read_heads, read_windows, without_windows
 from engine.architectures.rope import RopeKeys, read_rope, read_section
 from engine.ops.curves import ActivationName
 
@@ -59,6 +59,7 @@ class Details:
 def describe_gemma(config: Config) -> ModelSpec:
     """transformers, models/gemma/modeling_gemma.py."""
     heads, count = read_heads(config, shared=16, head_width=256), config.layers("num_hidden_layers")
+    without_windows(config, count)
     rope, limit = read_rope(config, heads.head_width, config.integer("max_position_embeddings", 8192))
     # The first releases said "gelu" and meant its tanh form.
     curves = ACTIVATIONS | {"gelu": "gelu_tanh"}
@@ -92,7 +93,8 @@ def describe_gemma2(config: Config) -> ModelSpec:
 def describe_gemma3(config: Config) -> ModelSpec:
     """transformers, models/gemma3/modeling_gemma3.py: five layers with a window to one without, turned otherwise."""
     heads, count = read_heads(config, shared=4, head_width=256), config.layers("num_hidden_layers")
-    pattern = config.integer("sliding_window_pattern", config.integer("_sliding_window_pattern", 6))
+    pattern = config.integer("sliding_window_pattern", 6)
+    config.get("_sliding_window_pattern")  # transformers writes it beside layer_types and never reads it
     windows = read_windows(
         config,
         count,
@@ -141,7 +143,8 @@ def sandwich_activation(config: Config) -> ActivationName:
 
 def describe(config: Config, details: Details) -> ModelSpec:
     """The description shared by the three families: RMSNorm with 1 + γ, embeddings times √D."""
-    config.only("use_bidirectional_attention", False)
+    for key in ("use_bidirectional_attention", "mlp_bias"):
+        config.only(key, False)
     heads, bias = details.heads, config.flag("attention_bias", False)
     norm = NormSpec("rms", config.real("rms_norm_eps", 1e-6), 1.0)
     post_norm = norm if details.post_norm else None

@@ -15,8 +15,9 @@ from engine.architectures.config import Config
 from engine.architectures.description import ModelSpec, NormSpec, RopeSpec
 from engine.architectures.places import Place, Places, block, linear, plain, rows
 from engine.architectures.registry import FAMILIES
-from engine.checkpoints.files import shortened
-from engine.checkpoints.gguf import BlockTensor, GgufFile
+from engine.checkpoints.files import shown
+from engine.checkpoints.gguf import GgufFile
+from engine.checkpoints.gguf_blocks import BlockTensor
 from engine.errors import FileError
 
 T = TypeVar("T")
@@ -24,8 +25,9 @@ T = TypeVar("T")
 LAYER = "blk.{i}."
 ROPE_FACTORS, HEAD = "rope_freqs.weight", "output.weight"
 
-# Metadata on the file, its authors, the tokenizer and how it was quantized: what of it matters is read elsewhere.
-APART = ("general.", "tokenizer.", "quantize.", "split.")
+# Metadata on the file, its authors, the tokenizer and how it was quantized: what of it matters is read elsewhere. The
+# last is what a publisher of many thousand files notes in each.
+APART = ("general.", "tokenizer.", "quantize.", "split.", "mradermacher.")
 QUANTIZATION = "general.quantization_version"
 
 PLACES: dict[str, Place] = {
@@ -79,8 +81,12 @@ class Metadata:
         """A positive number."""
         return self._config.real(self.key(name), default)
 
+    def optional_real(self, name: str) -> float | None:
+        """A number from 0, or None where the file does not say."""
+        return None if self.get(name) is None else self._config.real(self.key(name), least=0.0)
+
     def get(self, name: str, default: Any = None) -> Any:
-        """The value as it stands in the file."""
+        """The value as it stands in the file: perhaps an array, which is neither true nor false."""
         return self._config.get(self.key(name), default)
 
     def only(self, name: str, *values: object) -> None:
@@ -118,16 +124,15 @@ def _shared(metadata: Metadata) -> dict[str, Any]:
 
 def _rope_scaling(metadata: Metadata) -> dict[str, Any] | None:
     """The scaling of positions, in the words of config.json; a factor of 0 is none."""
-    names = ("rope.scaling.factor", "rope.scale_linear")
-    given = {name: metadata.get(name) for name in names}
-    name = next((name for name in names if given[name] is not None), names[0])
-    factor = given[name]
+    factors = {name: metadata.optional_real(name) for name in ("rope.scaling.factor", "rope.scale_linear")}
+    name = next((name for name, value in factors.items() if value is not None), "rope.scaling.factor")
+    factor = factors[name]
     kind = metadata.get("rope.scaling.type", "linear" if factor else "none")
     for other in ("rope.scaling.attn_factor", "rope.scaling.yarn_ext_factor", "rope.scaling.yarn_attn_factor"):
         metadata.only(other, 1.0)
     original = metadata.get("rope.scaling.original_context_length")
     fast, slow = (metadata.get(f"rope.scaling.yarn_beta_{end}") for end in ("fast", "slow"))
-    if kind not in ("none", "linear", "yarn"):
+    if not isinstance(kind, str) or kind not in ("none", "linear", "yarn"):
         raise metadata.wrong("rope.scaling.type", kind, "none, linear or yarn")
     if kind == "none" or not factor:
         return None
@@ -197,7 +202,7 @@ LAYOUTS = {
 }
 
 # Says nothing about numbers that a trace shows, or says again what the tensors say.
-IGNORED = ("tensor_data_layout", "pooling_type", "rope.scaling.finetuned")
+IGNORED = ("tensor_data_layout", "pooling_type", "rope.scaling.finetuned", "use_parallel_residual")
 
 
 def describe_gguf(file: GgufFile) -> tuple[ModelSpec, Places, Mapping[str, BlockTensor]]:
@@ -229,16 +234,12 @@ def _architecture(file: GgufFile) -> str:
     name = file.metadata.get("general.architecture")
     if not isinstance(name, str) or name not in LAYOUTS:
         text = "{file}: general.architecture {name} is not supported; these are: {supported}"
-        values = {"name": shortened(repr(name), 80), "supported": ", ".join(LAYOUTS)}
+        values = {"name": shown(name), "supported": ", ".join(LAYOUTS)}
         raise FileError("gguf-architecture", text, file=file.path, **values)
     general = Config({key: value for key, value in file.metadata.items() if key.startswith("general.")}, file.path)
     general.only("general.type", "model")
     # Before version 2, blocks of the same names were laid out in other ways.
     general.only(QUANTIZATION, 2)
-    parts = file.metadata.get("split.count", 0)
-    if parts not in (0, 1):
-        text = "{file}: is one of {count} parts; join them first: llama-gguf-split --merge FIRST-PART WHOLE.gguf"
-        raise FileError("gguf-split", text, file=file.path, count=shortened(repr(parts), 80))
     return name
 
 

@@ -16,7 +16,7 @@ from engine.architectures.description import (
     StackSpec,
 )
 from engine.architectures.places import Place, Places, block, linear, plain
-from engine.architectures.readers import ACTIVATIONS, Heads, read_heads, read_windows
+from engine.architectures.readers import ACTIVATIONS, Heads, read_heads, read_windows, without_windows
 from engine.architectures.rope import LLAMA_KEYS, RopeKeys, read_rope
 
 ATTENTION, MLP = "model.layers.{i}.self_attn.", "model.layers.{i}.mlp."
@@ -40,6 +40,7 @@ def places(_: ModelSpec) -> Places:
 
 def describe_llama(config: Config) -> ModelSpec:
     """transformers, models/llama/modeling_llama.py: one attention bias for q, k, v and o."""
+    without_windows(config, config.layers("num_hidden_layers"))
     bias = config.flag("attention_bias", False)
     mlp_bias = config.flag("mlp_bias", False)
     return describe(config, read_heads(config), positions=2048, qkv_bias=bias, output_bias=bias, mlp_bias=mlp_bias)
@@ -47,8 +48,9 @@ def describe_llama(config: Config) -> ModelSpec:
 
 def describe_mistral(config: Config) -> ModelSpec:
     """transformers, models/mistral/modeling_mistral.py: a window in every layer, unless the config says null."""
-    for key in ("attention_bias", "mlp_bias"):
+    for key in ("attention_bias", "mlp_bias", "use_sliding_window"):
         config.only(key, False)
+    config.get("max_window_layers")  # Qwen's; transformers reads neither this nor use_sliding_window here
     count, window = config.layers("num_hidden_layers"), config.optional_integer("sliding_window", 4096)
     windows = read_windows(config, count, window, [window is not None] * count)
     if window is not None and None in windows:
@@ -58,7 +60,8 @@ def describe_mistral(config: Config) -> ModelSpec:
 
 def describe_qwen2(config: Config) -> ModelSpec:
     """transformers, models/qwen2/modeling_qwen2.py: biases on q, k and v always, on o never."""
-    config.only("use_mrope", False)
+    for key in ("use_mrope", "attention_bias", "mlp_bias"):
+        config.only(key, False)
     return describe(
         config, read_heads(config, shared=32), positions=32_768, windows=qwen_windows(config), qkv_bias=True
     )
@@ -66,6 +69,7 @@ def describe_qwen2(config: Config) -> ModelSpec:
 
 def describe_qwen3(config: Config) -> ModelSpec:
     """transformers, models/qwen3/modeling_qwen3.py: each head's queries and keys are normalised."""
+    config.only("mlp_bias", False)
     bias = config.flag("attention_bias", False)
     return describe(
         config,

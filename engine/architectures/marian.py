@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -23,24 +22,27 @@ from engine.architectures.readers import ACTIVATIONS, divided
 
 NORM = NormSpec("layer", 1e-5)
 
-# Sines and cosines, which follow from the config.
-POSITIONS = re.compile(r"^(model\.)?(encoder|decoder)\.embed_positions\.weight$")
-
+SHARED = "model.shared.weight"
 EMBEDDINGS = {side: f"model.{side}.embed_tokens.weight" for side in ("encoder", "decoder")}
 
 
 def places(spec: ModelSpec) -> Places:
-    """Where Marian keeps its weights: one embedding for both sides, or one each."""
+    """Where Marian keeps its weights: one embedding for both sides and the head, or one each.
+
+    Where all have one embedding, a file may hold it under any of their names; one that holds several of them may have
+    other numbers under each, and then each side and the head have their own.
+    """
+    is_shared = spec.source is not None and spec.source.shared_embedding
+    every = (SHARED, EMBEDDINGS["decoder"], EMBEDDINGS["encoder"]) if is_shared else ()
     found: dict[str, Place] = {
-        "logits.weight": linear("lm_head.weight"),
+        "logits.weight": linear("lm_head.weight", instead=every),
         "logits_biased.bias": Place("final_logits_bias", lambda stored: stored[0], whole=(1, spec.vocabulary)),
     }
     attention = {"q": "q_proj", "k": "k_proj", "v": "v_proj", "output": "out_proj"}
     for side, own in EMBEDDINGS.items():
         layer, kept = f"{side}.layers.{{i}}.", f"model.{side}.layers.{{i}}."
-        shared = ("model.shared.weight", *EMBEDDINGS.values())
-        is_shared = spec.source is not None and spec.source.shared_embedding
-        found[f"{side}.embedding.weight"] = plain(*shared) if is_shared else plain(own)
+        found[f"{side}.embedding.weight"] = plain(own, instead=tuple(name for name in every if name != own))
+        found[f"{side}.positions.weight"] = plain(f"model.{side}.embed_positions.weight")
         found |= block(f"{layer}attention.", f"{kept}self_attn.", attention)
         found |= block(f"{layer}cross_attention.", f"{kept}encoder_attn.", attention)
         norms = {
@@ -120,6 +122,15 @@ def stack(config: Config, side: str, vocabulary: int) -> StackSpec:
 
 
 def fit(spec: ModelSpec, has: Callable[[str], bool]) -> ModelSpec:
-    """Without the bias that a checkpoint leaves out where all of it is 0."""
+    """Without the bias that a checkpoint leaves out where all of it is 0, and with the positions that it holds.
+
+    Few do: positions are sines and cosines. Those that are stored count, be they rounded or others.
+    """
     head = spec.head and replace(spec.head, added_bias=has("logits_biased.bias"))
-    return replace(spec, head=head)
+    source = spec.source and replace(spec.source, stack=positioned(spec.source.stack, has("encoder.positions.weight")))
+    return replace(spec, head=head, source=source, stack=positioned(spec.stack, has("decoder.positions.weight")))
+
+
+def positioned(stack: StackSpec, is_stored: bool) -> StackSpec:
+    """The encoder or the decoder with the positions that are stored, if any."""
+    return replace(stack, position_table="learned") if is_stored else stack

@@ -81,8 +81,9 @@ def describe_phi(config: Config) -> ModelSpec:
 
 def describe_phi3(config: Config) -> ModelSpec:
     """transformers, models/phi3/modeling_phi3.py: a Llama with q, k and v stored as one, and gate and up."""
-    for key in ("attention_bias", "mlp_bias", "lm_head_bias"):
+    for key in ("attention_bias", "mlp_bias", "lm_head_bias", "use_sliding_window"):
         config.only(key, False)
+    config.get("max_window_layers")  # Qwen's; transformers reads neither this nor use_sliding_window here
     for key in ("full_attn_mod", "interpolate_factor"):
         config.only(key, 1)
     window, count = config.optional_integer("sliding_window", None), config.layers("num_hidden_layers")

@@ -15,14 +15,17 @@ from engine.checkpoints.tensors import View
 class Place:
     """A tensor's name, with ``{i}`` for the layer, and the view that makes the formulas' array of the stored one.
 
-    ``view`` only turns, cuts and reshapes. ``also`` are other names that the same tensor goes by. ``whole`` is the
-    shape of a tensor of which the weight is a part, to be checked before it is cut.
+    ``view`` only turns, cuts and reshapes. ``also`` are other names that the same tensor goes by; a file has it under
+    one of them. ``instead`` are tensors that serve where it is not stored, the first one that is; as in transformers,
+    those that follow are not looked at, whatever they hold. ``whole`` is the shape of a tensor of which the weight is a
+    part, to be checked before it is cut.
     """
 
     tensor: str
     view: View
     note: str = ""
     also: tuple[str, ...] = ()
+    instead: tuple[str, ...] = ()
     whole: tuple[int, ...] | None = None
 
     @property
@@ -35,14 +38,14 @@ class Place:
 Places = Mapping[str, Place]
 
 
-def plain(tensor: str, *also: str) -> Place:
+def plain(tensor: str, *also: str, instead: tuple[str, ...] = ()) -> Place:
     """Stored as the formulas use it: tables, γ, β, biases, and matrices that are stored in×out."""
-    return Place(tensor, _as_stored, also=also)
+    return Place(tensor, _as_stored, also=also, instead=instead)
 
 
-def linear(tensor: str, *also: str) -> Place:
+def linear(tensor: str, *also: str, instead: tuple[str, ...] = ()) -> Place:
     """A matrix that PyTorch's nn.Linear stores out×in; formulas write x·W with W in×out."""
-    return Place(tensor, _turned, "ᵀ", also)
+    return Place(tensor, _turned, "ᵀ", also, instead)
 
 
 def columns(tensor: str, start: int, stop: int, whole: tuple[int, ...]) -> Place:

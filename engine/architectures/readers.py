@@ -67,3 +67,13 @@ def read_windows(config: Config, count: int, window: int | None, windowed: Seque
     if window is None and any(windowed):
         raise config.wrong("sliding_window", None, "a whole number, for layer_types asks for a window")
     return tuple(window if here else None for here in windowed)
+
+
+def without_windows(config: Config, count: int) -> None:
+    """The keys on windows of a family that has none: they may stand there as long as they ask for none."""
+    config.only("use_sliding_window", False)
+    window = config.get("sliding_window")
+    if window is not None and config.get("use_sliding_window") is None:
+        raise config.wrong("sliding_window", window, "null (this family has no window)")
+    config.get("max_window_layers")
+    read_windows(config, count, None, (False,) * count)

@@ -78,15 +78,16 @@ def read_rope(config: Config, head_width: int, positions: int, keys: RopeKeys = 
     share = keys.share
     if keys.share_key is not None:
         share = config.real(keys.share_key, keys.share)
-        _agree(config, "partial_rotary_factor", share)
-    _agree(config, "rope_theta", theta)
+        _agree(config, "partial_rotary_factor", keys.share_key, share)
+    _agree(config, "rope_theta", keys.theta_key, theta)
     return read_section(config, newer or older, head_width, positions, replace(keys, theta=theta, share=share))
 
 
-def _agree(config: Config, key: str, value: float) -> None:
-    """Some files carry the general name of a setting beside the family's own."""
-    if config.real(key, value) != value:
-        raise config.wrong(key, config.get(key), f"{value:g}, as the family's own key says")
+def _agree(config: Config, key: str, own: str, value: float) -> None:
+    """Some files carry the general name of a setting beside the family's own; alone, it is not read there."""
+    if config.get(own) is not None and config.real(key, value) != value:
+        raise config.wrong(key, config.get(key), f"{value:g} (as {own} says)")
+    config.get(key)
 
 
 def read_section(
@@ -100,9 +101,11 @@ def read_section(
         kind = section.get("rope_type", section.get("type", "default"))
         section.get("type")
         kind = keys.renamed.get(kind, kind) if isinstance(kind, str) else kind
-    rotated = int(head_width * share)
-    if not 2 <= rotated <= min(head_width, MOST_ROTATED) or rotated % 2:
-        raise config.wrong("head_dim", head_width, f"an even number of turned coordinates from 2 to {MOST_ROTATED}")
+    if keys.share_key is None:
+        for part in (share, config.real("partial_rotary_factor", 1.0)):
+            if part != 1.0:
+                raise config.wrong("partial_rotary_factor", part, "1 (this family turns whole heads)")
+    rotated = _rotated(config, head_width, share, keys)
     scale = SCALINGS.get(kind) if isinstance(kind, str) else None
     if scale is None:
         raise config.wrong("rope_scaling", kind, "one of " + ", ".join(SCALINGS))
@@ -113,6 +116,20 @@ def read_section(
     if section is not None:
         section.finish()
     return spec, limit
+
+
+def _rotated(config: Config, head_width: int, share: float, keys: RopeKeys) -> int:
+    """How many coordinates of each head are turned, in pairs."""
+    rotated = int(head_width * share)
+    if 2 <= rotated <= min(head_width, MOST_ROTATED) and rotated % 2 == 0:
+        return rotated
+    if keys.share_key is not None:
+        key = keys.share_key if config.get(keys.share_key) is not None else "partial_rotary_factor"
+        most = min(head_width, MOST_ROTATED)
+        wanted = f"a part of each head's {head_width} coordinates that is an even number of them, from 2 to {most}"
+        raise config.wrong(key, share, wanted)
+    key = "head_dim" if config.get("head_dim") is not None else "hidden_size ÷ num_attention_heads"
+    raise config.wrong(key, head_width, f"an even number of coordinates to turn, from 2 to {MOST_ROTATED}")
 
 
 def _formula(pairs: Pairs, rest: str = "") -> str:

@@ -72,7 +72,9 @@ def embedded(root: Recorder, spec: StackSpec, batch: Batch, constants: Constants
     is_scaled, is_summed = spec.embedding_factor != 1.0, spec.position_table is not None or spec.types > 0
     is_normed = spec.embedding_norm is not None
 
-    tokens = root.stage("tokens", Tokenize(batch.ids.astype(np.float32), batch.axes))  # B×N
+    # What a decoder beside an encoder has written so far is a text that nobody gave.
+    origin = "written" if root.side == "decoder." else ""
+    tokens = root.stage("tokens", Tokenize(batch.ids.astype(np.float32), batch.axes, origin))  # B×N
     table = root.weight("embedding.weight", "E", vocabulary, width)  # V×D
     x = root.stage("embedding", Embedding(), tokens, table, lasting=not (is_scaled or is_summed or is_normed))  # B×N×D
     if is_scaled:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import reprlib
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,8 +14,12 @@ from typing import Any
 from engine.errors import EngineError, FileError
 
 JSON_LIMIT = 16 << 20
-GGUF = ".gguf"
+GGUF, MAGIC = ".gguf", b"GGUF"
 EXPECTED = "a model folder holds config.json, *.safetensors and tokenizer.json"
+
+# A value in a hostile file may be megabytes long, or nested so deeply that writing it out would overrun the stack.
+_WRITER = reprlib.Repr()
+_WRITER.maxlevel, _WRITER.maxstring, _WRITER.maxlong, _WRITER.maxother = 4, 400, 400, 400
 
 
 def check_folder(folder: Path) -> None:
@@ -36,8 +41,21 @@ def check_folder(folder: Path) -> None:
 
 
 def is_gguf(path: Path) -> bool:
-    """Whether a path is meant as a GGUF file."""
-    return path.suffix.lower() == GGUF and not path.is_dir()
+    """Whether a path is meant as a GGUF file: by its name, or, as Ollama's have no name that says so, by its start."""
+    if os.path.isdir(path):
+        return False
+    return path.suffix.lower() == GGUF or _starts_as_gguf(path)
+
+
+def _starts_as_gguf(path: Path) -> bool:
+    # Whatever is no ordinary file is left unopened, and refused later.
+    try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            return False
+        with path.open("rb") as file:
+            return file.read(len(MAGIC)) == MAGIC
+    except (OSError, ValueError):
+        return False
 
 
 def names_in(folder: Path) -> list[str]:
@@ -117,17 +135,13 @@ def read_config(folder: Path) -> dict[str, Any]:
     """What config.json in ``folder`` says.
 
     Raises:
-        FileError: it is missing or unreadable, or names Python code to run (``auto_map``).
+        FileError: it is missing or unreadable.
     """
     check_folder(folder)
     path = folder / "config.json"
     if not os.path.lexists(path):
         raise FileError("config-missing", "{file}: holds no config.json; " + EXPECTED, file=folder)
-    config = read_json(path)
-    if config.get("auto_map"):
-        text = "{file}: asks for Python code of its own (auto_map), which is never run; only built-in models are read"
-        raise FileError("config-custom-code", text, file=path)
-    return config
+    return read_json(path)
 
 
 @contextmanager
@@ -161,6 +175,11 @@ def is_panic(error: BaseException) -> bool:
 def shortened(text: str, limit: int = 200) -> str:
     """The text, cut to ``limit`` characters: names in a hostile file can be megabytes long."""
     return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def shown(value: object, limit: int = 80) -> str:
+    """A value from a file as Python writes it, cut to ``limit`` characters."""
+    return shortened(_WRITER.repr(value), limit)
 
 
 def json_kind(value: object) -> str:

@@ -10,19 +10,19 @@ import math
 import mmap
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.checkpoints.files import check_file, readable, shortened
-from engine.checkpoints.tensors import STORED_AS, Data, Maps, Tensor, View
+from engine.checkpoints.files import MAGIC, check_file, readable, shortened, shown
+from engine.checkpoints.gguf_blocks import QUANTIZED, BlockTensor, gguf_package
+from engine.checkpoints.tensors import STORED_AS, Data, Maps
 from engine.errors import FileError
 
-MAGIC, VERSIONS = b"GGUF", (2, 3)
+VERSIONS = (2, 3)
 ALIGNMENT, MOST_ALIGNMENT = 32, 1 << 16
 
 # Several times what the largest published vocabularies and models need; counts are checked before anything is made.
@@ -33,13 +33,6 @@ MOST_ITEMS = 1 << 20
 NAME_LIMIT = 1 << 10
 DIMENSION_LIMIT = 4
 
-# What the gguf package can decode. The rest are for calculation only, or whole numbers, which no weights are.
-QUANTIZED = (
-    *("Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "Q2_K", "Q3_K", "Q4_K", "Q5_K", "Q6_K"),
-    *("IQ1_S", "IQ1_M", "IQ2_XXS", "IQ2_XS", "IQ2_S", "IQ3_XXS", "IQ3_S", "IQ4_NL", "IQ4_XS"),
-    *("TQ1_0", "TQ2_0", "MXFP4"),
-)
-
 FLOAT32, BOOL, STRING, ARRAY = 6, 7, 8, 9
 # The numbers of value types → how NumPy and struct write them.
 SCALARS = dict(enumerate(("u1", "i1", "<u2", "<i2", "<u4", "<i4", "<f4", "u1"))) | {10: "<u8", 11: "<i8", 12: "<f8"}
@@ -47,117 +40,6 @@ CODES = dict(enumerate(("<B", "<b", "<H", "<h", "<I", "<i", "<f", "<B"))) | {10:
 
 # A whole number, a number, true or false, a text; an array of numbers; an array of texts as bytes.
 Value = int | float | bool | str | NDArray[Any] | list[bytes]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class BlockTensor(Tensor):
-    """A tensor of a GGUF file, whose rows are stored in blocks: of so many numbers, in so many bytes.
-
-    ``shape`` is out×in, as NumPy and PyTorch have it; the file lists sizes the other way round. ``rows`` says which
-    stored row each row is, where a converter has changed their order.
-    """
-
-    block: int = 1
-    width: int = 4
-    rows: NDArray[np.intp] | None = None
-
-    @property
-    def is_converted(self) -> bool:
-        """Whether reading it makes a copy."""
-        return self.dtype != "F32" or self.rows is not None
-
-    def ordered(self, rows: NDArray[np.intp]) -> BlockTensor:
-        """The same tensor with its rows in another order."""
-        return replace(self, rows=rows)
-
-    def read(self, index: tuple[Any, ...] = (), view: View | None = None) -> NDArray[np.float32]:
-        """As `Tensor.read`; only the blocks that hold what is asked for are decoded.
-
-        ``view`` may turn the stored array and cut rows out of it.
-        """
-        if self.rows is None and self.dtype in STORED_AS:
-            return Tensor.read(self, index, view)
-        view = view or _as_stored
-        if len(self.shape) != 2:
-            values = self._decoded(self._blocks)
-            return _frozen(view(values if self.rows is None else values[self.rows])[(*index, ...)])
-        # Of two rows of three numbers, the axis of the three is that which blocks lie along.
-        along = view(np.empty((2, 3))).shape.index(3)
-        wanted = [*index, slice(None), slice(None)]
-        if len(index) > 2 or not isinstance(wanted[along], ONE_OR_SLICE) or not _selects(wanted[1 - along]):
-            return _frozen(self.read((), view)[(*index, ...)])
-        rows = np.arange(self.shape[0]) if self.rows is None else self.rows
-        seen = view(np.broadcast_to(rows[:, None], self.shape))
-        rows = seen[0] if along == 0 else seen[:, 0]
-        values = self._cells(rows[wanted[1 - along]], np.arange(self.shape[1])[wanted[along]])
-        return _frozen(np.moveaxis(values, -1, 0) if along == 0 and isinstance(wanted[0], slice) else values)
-
-    def _cells(self, rows: NDArray[np.intp], columns: NDArray[np.intp]) -> NDArray[np.float32]:
-        """The numbers in some columns of some rows, both as they are stored, rows×columns."""
-        if not columns.size:
-            return np.empty((*rows.shape, *columns.shape), np.float32)
-        first = int(columns.min()) // self.block
-        values = self._decoded(self._blocks[rows, first : int(columns.max()) // self.block + 1])
-        columns = columns - first * self.block
-        if columns.ndim and bool((np.diff(columns) == 1).all()):
-            return values[..., int(columns[0]) : int(columns[-1]) + 1]
-        cells: NDArray[np.float32] = values[..., columns]
-        return cells
-
-    @property
-    def _blocks(self) -> NDArray[np.void]:
-        """The tensor as it is stored, a block an entry."""
-        stored = self._data.bytes()[self._begin : self._end].view(f"V{self.width}")
-        return stored.reshape(*self.shape[:-1], self.shape[-1] // self.block)
-
-    def _decoded(self, blocks: NDArray[np.void]) -> NDArray[np.float32]:
-        """The numbers of some blocks: the last axis grows by the size of a block."""
-        shape = (*blocks.shape[:-1], blocks.shape[-1] * self.block)
-        data = np.ascontiguousarray(blocks).reshape(-1, blocks.shape[-1])
-        self._data.maps.copied(data.nbytes)
-        if self.dtype in STORED_AS:
-            return self.to_float32(data.view(STORED_AS[self.dtype])).reshape(shape)
-        if not data.size:
-            return np.empty(shape, np.float32)
-        package = gguf_package(self.file)
-        # A damaged scale is infinite or not a number, and is shown as that.
-        with np.errstate(all="ignore"):
-            kind = package.GGMLQuantizationType[self.dtype]
-            numbers: NDArray[np.float32] = package.quants.dequantize(data.view(np.uint8), kind)
-        return numbers.reshape(shape)
-
-
-ONE_OR_SLICE = (int, np.integer, slice)
-
-
-def _selects(part: object) -> bool:
-    is_list = isinstance(part, np.ndarray) and part.dtype.kind in "iu"
-    return is_list or isinstance(part, ONE_OR_SLICE)
-
-
-def _as_stored(stored: NDArray[Any]) -> NDArray[Any]:
-    return stored
-
-
-def _frozen(values: NDArray[np.float32]) -> NDArray[np.float32]:
-    values = np.asarray(values)
-    values.flags.writeable = False
-    return values
-
-
-def gguf_package(file: Path) -> ModuleType:
-    """The gguf package, which only GGUF files need.
-
-    Raises:
-        FileError: it is not installed.
-    """
-    try:
-        import gguf
-        import gguf.quants
-    except ImportError:
-        text = "{file}: is read by the gguf package, which is not installed: pip install gguf"
-        raise FileError("gguf-missing", text, file=file) from None
-    return gguf
 
 
 @dataclass(frozen=True)
@@ -169,8 +51,8 @@ class GgufFile:
     tensors: Mapping[str, BlockTensor]
 
 
-def open_gguf(path: Path) -> GgufFile:
-    """A GGUF file with nothing read but its header.
+def read_header(path: Path, maps: Maps) -> GgufFile:
+    """One GGUF file with nothing read but its header; ``maps`` is to hold its memory map.
 
     Raises:
         FileError: it cannot be read, or its header is not sound, or asks for more than any model needs.
@@ -181,14 +63,14 @@ def open_gguf(path: Path) -> GgufFile:
             text = "{file}: is not a GGUF file: it does not begin with the letters GGUF"
             raise FileError("gguf-magic", text, file=path)
         with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
-            return _Header(path, mapped, size).read()
+            return _Header(path, mapped, size, maps).read()
 
 
 class _Header:
     """Reads a header from front to back; every count and length is checked before what it counts is looked at."""
 
-    def __init__(self, path: Path, data: mmap.mmap, size: int) -> None:
-        self._path, self._data, self._size = path, data, size
+    def __init__(self, path: Path, data: mmap.mmap, size: int, maps: Maps) -> None:
+        self._path, self._data, self._size, self._maps = path, data, size, maps
         self._position = len(MAGIC)
         self._limit = min(size, HEADER_LIMIT)
 
@@ -251,7 +133,7 @@ class _Header:
         is_power = isinstance(value, int) and 1 <= value <= MOST_ALIGNMENT and value & (value - 1) == 0
         if not isinstance(value, int) or not is_power:
             text = "{file}: general.alignment is {value}; a power of two up to {limit} is expected"
-            values = {"value": shortened(repr(value), 80), "limit": MOST_ALIGNMENT}
+            values = {"value": shown(value), "limit": MOST_ALIGNMENT}
             raise FileError("gguf-alignment", text, file=self._path, **values)
         return int(value)
 
@@ -268,7 +150,7 @@ class _Header:
         begin = _aligned(self._position, alignment)
         # As llama.cpp asks for it: one after the other, so that no two share their bytes.
         expected = 0
-        data, tensors = Data(self._path, self._size, Maps()), {}
+        data, tensors = Data(self._path, self._size, self._maps), {}
         for name, (shape, kind, offset) in found.items():
             if offset != expected:
                 text = "{file}: tensor {tensor} is said to begin at byte {offset} of the data; {expected} is right"

@@ -8,14 +8,14 @@ src/llama-vocab.cpp, and for the second also as in transformers, convert_slow_to
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from engine.checkpoints.files import shortened
+from engine.checkpoints.files import shown
 from engine.checkpoints.gguf import Value
+from engine.checkpoints.gguf_cuts import CUTS
 from engine.errors import FileError
 
 if TYPE_CHECKING:
@@ -37,42 +37,8 @@ UNKNOWN, CONTROL, USER_DEFINED = 2, 3, 4
 # Every way of cutting a piece in two is tried, so pieces and vocabularies that nobody has would take for ever.
 LONGEST_PIECE, MOST_CHARACTERS, MOST_MERGES = 1 << 8, 1 << 22, 1 << 20
 
-WORDS = r"[^\r\n\p{L}\p{N}]?\p{L}+|%s| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
-ENDINGS = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|"
-
-
-@dataclass(frozen=True)
-class Cut:
-    """How byte-level BPE cuts a text up before it looks for pieces.
-
-    Attributes:
-        pattern: what is cut out; None: what GPT-2 cuts out.
-        digits: whether every digit is cut out first.
-        composed: whether the text is put into NFC before.
-        whole: whether what is a piece as it stands is never put together from others.
-        bos: whether texts begin with the start token where the file does not say.
-    """
-
-    pattern: str | None = None
-    digits: bool = False
-    composed: bool = False
-    whole: bool = False
-    bos: bool = False
-
-
-GPT2 = Cut()
-LLAMA3 = Cut(ENDINGS + WORDS % r"\p{N}{1,3}", whole=True, bos=True)
-QWEN2 = Cut(ENDINGS + WORDS % r"\p{N}", composed=True)
-CUTS = {
-    "gpt-2": GPT2,
-    "phi-2": GPT2,
-    "smollm": Cut(digits=True),
-    "llama-bpe": LLAMA3,
-    "llama3": LLAMA3,
-    "llama-v3": LLAMA3,
-    "qwen2": QWEN2,
-    "deepseek-r1-qwen": QWEN2,
-}
+# Files from before ``pre`` was written have the cut that every model of their architecture has, if there is one.
+WITHOUT_PRE = {"gpt2": "gpt-2", "qwen2": "qwen2", "qwen3": "qwen2"}
 
 
 def library_of(file: Path, metadata: Mapping[str, Value]) -> tuple[tokenizers.Tokenizer, dict[str, str]] | None:
@@ -100,6 +66,7 @@ class _Entries:
     def __init__(self, file: Path, metadata: Mapping[str, Value]) -> None:
         self.file = file
         self._metadata = metadata
+        self.architecture = str(metadata.get("general.architecture"))
 
     def get(self, key: str) -> Value | None:
         return self._metadata.get(PREFIX + key)
@@ -128,7 +95,7 @@ class _Entries:
 
     def wrong(self, key: str, value: object, wanted: str) -> FileError:
         text = "{file}: {entry} is {value}; {wanted} is expected"
-        values = {"entry": PREFIX + key, "value": shortened(repr(value), 80), "wanted": wanted}
+        values = {"entry": PREFIX + key, "value": shown(value), "wanted": wanted}
         return FileError("config-value", text, file=self.file, **values)
 
 
@@ -159,7 +126,9 @@ class _Pieces:
 def _byte_level(entries: _Entries, pieces: _Pieces) -> tokenizers.Tokenizer:
     from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers
 
-    name = entries.get("pre") or "gpt-2"
+    name = entries.get("pre")
+    if name is None:
+        name = WITHOUT_PRE.get(entries.architecture, "default")
     cut = CUTS.get(name) if isinstance(name, str) else None
     if cut is None:
         raise entries.wrong("pre", name, "one of " + ", ".join(CUTS))
@@ -171,11 +140,9 @@ def _byte_level(entries: _Entries, pieces: _Pieces) -> tokenizers.Tokenizer:
     library = Tokenizer(models.BPE(pieces.ids, merges, ignore_merges=cut.whole))
     if cut.composed:
         library.normalizer = normalizers.NFC()
-    steps: list[Any] = [pre_tokenizers.Digits(individual_digits=True)] if cut.digits else []
-    if cut.pattern is not None:
-        steps.append(pre_tokenizers.Split(Regex(cut.pattern), "isolated"))
-    steps.append(pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=cut.pattern is None))
-    library.pre_tokenizer = pre_tokenizers.Sequence(steps)
+    steps: list[Any] = [pre_tokenizers.Split(Regex(pattern), "isolated") for pattern in cut.patterns]
+    byte_level = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    library.pre_tokenizer = pre_tokenizers.Sequence([*steps, byte_level])
     library.decoder = decoders.ByteLevel()
     _frame(library, entries, pieces, cut.bos)
     return library

@@ -30,7 +30,9 @@ BESIDE = (
     TOKENIZER,
     "tokenizer_config.json",
     "special_tokens_map.json",
+    "added_tokens.json",
     "vocab.json",
+    "target_vocab.json",
 )
 
 SNAPSHOT = re.compile(r"models--(?P<owner>.+?)--(?P<name>.+)")

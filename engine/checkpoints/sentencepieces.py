@@ -16,7 +16,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Literal
 
-from engine.checkpoints.files import library_faults, read_bytes, read_json
+from engine.checkpoints.files import library_faults, read_bytes, read_json, shortened, shown
 from engine.errors import FileError
 
 MODEL_LIMIT = 64 << 20
@@ -112,7 +112,7 @@ def _numbers(folder: Path, side: Side, unknown: str) -> dict[str, int]:
     for piece, id in numbers.items():
         if isinstance(id, bool) or not isinstance(id, int) or not 0 <= id < 1 << 24:
             text = "{file}: the number of {piece} is {value}; a whole number from 0 is needed"
-            raise FileError("vocabulary-number", text, file=file, piece=piece[:80], value=repr(id)[:80])
+            raise FileError("vocabulary-number", text, file=file, piece=shortened(piece, 80), value=shown(id))
     if unknown not in numbers:
         text = "{file}: has no token {token}, which stands for what is not in the vocabulary"
         raise FileError("vocabulary-without-unknown", text, file=file, token=unknown)

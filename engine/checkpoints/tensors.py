@@ -34,7 +34,7 @@ HEADER_LIMIT = 16 << 20
 DIMENSION_LIMIT = 8
 # So many bytes are copied out of the maps of a model's files before their pages are given back.
 RESIDENT = 64 << 20
-STORED_AS = {"F32": "<f4", "F16": "<f2", "BF16": "<u2"}
+STORED_AS = {"F32": "<f4", "F16": "<f2", "BF16": "<u2", "F64": "<f8"}
 
 SINGLE, INDEX, SUFFIX = "model.safetensors", "model.safetensors.index.json", ".safetensors"
 PICKLED = (".bin", ".pt", ".pth", ".ckpt", ".pkl")
@@ -60,6 +60,17 @@ class Tensor:
         """Whether reading it makes a copy: it is not stored as float32."""
         return self.dtype != "F32"
 
+    def check_dtype(self) -> None:
+        """Refuse a tensor whose numbers cannot be read, before they are wanted.
+
+        Raises:
+            FileError: the dtype is not one that can be read.
+        """
+        if self.dtype not in STORED_AS:
+            text = "{file}: tensor {tensor} is stored as {dtype}; only {supported} can be read"
+            names = {"tensor": shortened(self.name), "dtype": self.dtype, "supported": ", ".join(STORED_AS)}
+            raise FileError("tensor-dtype", text, file=self.file, **names)
+
     @property
     def mapped(self) -> NDArray[Any]:
         """The tensor as it is stored, of ``shape``: a read-only view on the memory map, of BF16 the raw 16 bits.
@@ -67,12 +78,8 @@ class Tensor:
         Raises:
             FileError: the dtype is not one that can be read, or the file cannot be mapped.
         """
-        stored_as = STORED_AS.get(self.dtype)
-        if stored_as is None:
-            text = "{file}: tensor {tensor} is stored as {dtype}; only {supported} can be read"
-            names = {"tensor": shortened(self.name), "dtype": self.dtype, "supported": ", ".join(STORED_AS)}
-            raise FileError("tensor-dtype", text, file=self.file, **names)
-        return self._data.bytes()[self._begin : self._end].view(stored_as).reshape(self.shape)
+        self.check_dtype()
+        return self._data.bytes()[self._begin : self._end].view(STORED_AS[self.dtype]).reshape(self.shape)
 
     def to_float32(self, part: NDArray[Any]) -> NDArray[np.float32]:
         """The numbers that a part or view of `mapped` stands for, read-only, of the same shape; F32 is not copied."""
@@ -81,7 +88,9 @@ class Tensor:
             wide <<= 16
             values = wide.view(np.float32)
         else:
-            values = part.astype(np.float32, copy=False)
+            # What is too large for float32 is infinite there, in the references too.
+            with np.errstate(over="ignore"):
+                values = part.astype(np.float32, copy=False)
         # A header whose length is no multiple of four leaves the data unaligned, which BLAS cannot use in place.
         values = values if values.flags.aligned else values.copy("K")
         values.flags.writeable = False
@@ -91,7 +100,7 @@ class Tensor:
         """The part of the tensor that ``index`` takes, read-only; all of it, of ``shape``, without an index.
 
         ``view`` turns, cuts or reshapes the stored array before the index is taken, without copying it. F32 comes as a
-        view on the memory map, without a copy; of F16 and BF16 only the part asked for is converted.
+        view on the memory map, without a copy; of the others only the part asked for is converted.
 
         Raises:
             FileError: the dtype is not one that can be read, or the file cannot be mapped.

@@ -42,7 +42,7 @@ class Given(Op):
         return ()
 
     def derive(self, cell: Cell, inputs: Inputs) -> tuple[Step, ...]:
-        return (Step("=", float(self.numbers[cell]), (f"{self.source}[{','.join(map(str, cell))}]",)),)
+        return (Step("", float(self.numbers[cell]), (f"{self.source}[{','.join(map(str, cell))}]",)),)
 
 
 @dataclass(frozen=True, eq=False)

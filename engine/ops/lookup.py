@@ -15,10 +15,15 @@ from engine.ops.base import Inputs, Op
 
 @dataclass(frozen=True, eq=False)
 class Tokenize(Op):
-    """The given texts as token ids, B×N. Ids are whole numbers; every vocabulary is far below float32's 2²⁴."""
+    """Texts as token ids, B×N. Ids are whole numbers; every vocabulary is far below float32's 2²⁴.
+
+    ``variety`` says where the texts come from: they are given (the empty text), or ``written`` by the model itself,
+    token by token, after a start token and what somebody may have begun it with.
+    """
 
     ids: Array
     token_axes: tuple[Axis, Axis]
+    variety: str = ""
     name = "tokenize"
 
     def signs(self, inputs: Inputs) -> tuple[str, ...]:
@@ -28,7 +33,7 @@ class Tokenize(Op):
         return self.token_axes
 
     def formula(self, symbol: str, inputs: Inputs) -> str:
-        return f"{symbol} = tokenizer(text)"
+        return f"{symbol} = {'(y₀, y₁, …)' if self.variety == 'written' else 'tokenizer(text)'}"
 
     def forward(self, *arrays: Array) -> Array:
         return self.ids

@@ -83,10 +83,9 @@ class Losses(Op):
         place, _ = self.reads(cell, inputs)
         target, chosen = Reference.to(inputs[1], *cell), Reference.to(inputs[0], *place)
         before = rank(inputs[0].part((*cell, slice(None))), place[-1]) - 1
-        symbol = f"{inputs[0].symbol}[{cell[1]},{place[-1]}]"
         return (
-            Step("v", target.value, (target,)),
-            Step(f"1 + #(P > {symbol})", before + 1.0, ("1 + ", Number(float(before)))),
+            Step(f"v “{inputs[0].axes[-1].label(place[-1])}”", target.value, (target,)),
+            Step(f"rank = 1 + #(P > P[{place[-1]}])", before + 1.0, ("1 + ", Number(float(before)))),
             Step("−ln P", -math.log(chosen.value) if chosen.value > 0 else math.inf, ("−ln(", chosen, ")")),
         )
 

@@ -80,8 +80,12 @@ class RMSNorm(Norm):
         factor: tuple[Piece, ...] = ("(", Number(self.offset), " + ", gain, ")") if self.offset else (gain,)
         return (
             Step("mean(x²)", mean_square, (" ÷ ", Number(width.size)), squares),
-            Step("√", root, ("√(", Number(mean_square), " + ", Number(self.epsilon), ")")),
-            Step("x̂", x.value / root * (gain.value + self.offset), (x, " ÷ ", Number(root), " × ", *factor)),
+            Step("rms", root, ("√(", Number(mean_square), " + ", Number(self.epsilon), ")")),
+            Step(
+                f"x ÷ rms × {'(1 + γ)' if self.offset else 'γ'}",
+                x.value / root * (gain.value + self.offset),
+                (x, " ÷ ", Number(root), " × ", *factor),
+            ),
         )
 
 
@@ -129,6 +133,6 @@ class LayerNorm(Norm):
         return (
             Step("mean(x)", mean, (" ÷ ", Number(width.size)), total),
             Step("var(x)", variance, (" ÷ ", Number(width.size)), squares),
-            Step("√", root, ("√(", Number(variance), " + ", Number(self.epsilon), ")")),
-            Step("x̂", value, pieces),
+            Step("σ", root, ("√(", Number(variance), " + ", Number(self.epsilon), ")")),
+            Step(f"(x − mean) ÷ σ × γ{' + β' if len(inputs) == 3 else ''}", value, pieces),
         )

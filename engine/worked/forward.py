@@ -77,7 +77,7 @@ class Example(Recording):
         """The tokens' embeddings, and their positions added where the file says so."""
         paper, tokens = self.paper, self.batch.axes
         source = paper.source("tokens")
-        ids = GivenTokens(self.batch.ids.astype(np.float32), tokens, self.batch.vocabulary, source)
+        ids = GivenTokens(self.batch.ids.astype(np.float32), tokens, names=self.batch.vocabulary, source=source)
         numbers = self.root.stage("tokens", ids)  # B×N
         x = None
         rows = paper.rows("embeddings")
@@ -249,7 +249,7 @@ class Example(Recording):
             return
         if "target" in paper:
             ids = self.targets(probabilities.shape[-1]).reshape(self.batch.ids.shape)
-            op = GivenTokens(ids, tokens, self.vocabulary, paper.source("target"), variety="")
+            op = GivenTokens(ids, tokens, "", self.vocabulary, paper.source("target"))
             targets = self.root.stage("targets", op)  # B×N
             losses = self.stage(self.root, "losses", Losses(), probabilities, targets, key="losses")  # B×N
             self.stage(self.root, "loss", MeanLoss(), losses, key="loss")  # B×1

@@ -107,7 +107,7 @@ def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
 
 
 def test_a_config_is_read(tmp_path: Path) -> None:
-    (tmp_path / "config.json").write_text(json.dumps({"model_type": "llama", "auto_map": {}}))
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": "llama"}))
     assert read_config(tmp_path)["model_type"] == "llama"
 
 
@@ -116,10 +116,3 @@ def test_a_folder_without_config_says_what_a_model_folder_holds(tmp_path: Path) 
         with pytest.raises(FileError, match=r"config\.json, \*\.safetensors and tokenizer\.json") as caught:
             read_config(folder)
         assert caught.value.key == key
-
-
-def test_code_of_the_models_own_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "config.json").write_text(json.dumps({"auto_map": {"AutoModel": "modeling.Model"}}))
-    with pytest.raises(FileError) as caught:
-        read_config(tmp_path)
-    assert caught.value.key == "config-custom-code"

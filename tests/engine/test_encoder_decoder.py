@@ -17,7 +17,9 @@ ATTENTION = "q k v q_heads k_heads v_heads scores scaled masked weights heads co
 MLP = "hidden activated down residual residual_norm"
 
 
-@pytest.fixture(scope="module", params=["marian", "marian-apart", "tiny-translator"])
+@pytest.fixture(
+    scope="module", params=["marian", "marian-apart", "marian-own-decoder", "marian-own-tables", "tiny-translator"]
+)
 def run(request: pytest.FixtureRequest, oracles: Path) -> Run:
     name = str(request.param)
     return Run.of(Path(load(name).folder) if name == "tiny-translator" else oracles / name)
@@ -225,26 +227,63 @@ def test_target_vocabulary_and_source_vocabulary(oracles: Path) -> None:
 @pytest.mark.parametrize("prefix", ["model.", ""])
 @pytest.mark.parametrize("first", ["shared", "encoder.embed_tokens"])
 def test_embeddings_under_every_name(prefix: str, first: str, oracles: Path, tmp_path: Path) -> None:
-    shared = np.array(Run.of(oracles / "marian").trace["decoder.embedding"].inputs[1].value)
+    trace = Run.of(oracles / "marian").trace
+    shared, sinusoids = (np.array(trace[f"decoder.{name}"].inputs[-1].value) for name in ("embedding", "positions"))
     sides = [f"{prefix}{side}" for side in ("encoder", "decoder")]
     further = {f"{side}.embed_tokens.weight": shared for side in sides}
-    further |= {f"{side}.embed_positions.weight": np.zeros((64, 32), np.float32) for side in sides}
+    further |= {f"{side}.embed_positions.weight": sinusoids for side in sides}
     folder = rewritten(
         oracles / "marian",
         tmp_path / "copies",
         rename=lambda name: name.replace("model.shared", f"model.{first}").replace("model.", prefix),
-        tensors=further | {"lm_head.weight": np.zeros((96, 32), np.float32)},
+        tensors=further | {"lm_head.weight": shared},
     )
     Run.of(folder, oracles / "marian").assert_logits()
 
 
+@pytest.mark.parametrize("name", ["shared", "encoder.embed_tokens", "decoder.embed_tokens"])
+def test_one_embedding_under_any_of_its_names(name: str, oracles: Path, tmp_path: Path) -> None:
+    folder = rewritten(oracles / "marian", tmp_path / "one", rename=lambda full: full.replace("shared", name))
+    run = Run.of(folder, oracles / "marian")
+    run.assert_logits()
+    assert run.model.spec.tied
+
+
+def test_sides_with_tables_of_their_own(oracles: Path) -> None:
+    def sources(name: str) -> dict[str, str]:
+        trace = load(oracles / name).trace(ids=[5, 6])
+        stages = ("encoder.embedding", "decoder.embedding", "logits", "encoder.positions", "decoder.positions")
+        stored = {stage: getattr(trace[stage].inputs[-1], "source", "") for stage in stages}
+        return {stage: source.split(" · ")[1] for stage, source in stored.items() if source}
+
+    assert sources("marian-own-tables") == {
+        "encoder.embedding": "model.encoder.embed_tokens.weight",
+        "decoder.embedding": "model.decoder.embed_tokens.weight",
+        "logits": "lm_head.weightᵀ",
+        "encoder.positions": "model.encoder.embed_positions.weight",
+        "decoder.positions": "model.decoder.embed_positions.weight",
+    }
+    # What the config ties to the shared embedding is it, even where the decoder has its own.
+    assert sources("marian-own-decoder") == {
+        "encoder.embedding": "model.shared.weight",
+        "decoder.embedding": "model.decoder.embed_tokens.weight",
+        "logits": "model.shared.weightᵀ",
+    }
+    assert not load(oracles / "marian-own-decoder").spec.tied
+
+
+def test_positions_that_one_side_stores(oracles: Path, tmp_path: Path) -> None:
+    table = {"encoder.embed_positions.weight": np.random.default_rng(0).normal(0, 1, (64, 32)).astype(np.float32)}
+    trace = load(rewritten(oracles / "marian", tmp_path / "half", tensors=table)).trace(ids=[5, 6, 7])
+    assert np.array_equal(trace["encoder.positions"].value[0], table["encoder.embed_positions.weight"][:3])
+    assert trace["decoder.positions"].inputs[0].name == "positions.table"
+
+
 def test_a_bias_that_is_left_out_is_none(oracles: Path, tmp_path: Path) -> None:
-    folder = rewritten(
-        oracles / "marian",
-        tmp_path / "unbiased",
-        rename=lambda name: name.replace("final_logits_bias", "model.encoder.embed_positions.weight"),
-    )
-    trace = load(folder).trace(ids=[5, 6])
+    def renamed(name: str) -> str:
+        return name.replace("final_logits_bias", "model.layers.0.self_attn.rotary_emb.inv_freq")
+
+    trace = load(rewritten(oracles / "marian", tmp_path / "unbiased", rename=renamed)).trace(ids=[5, 6])
     assert "logits_biased" not in trace
     assert trace["probabilities"].inputs[0] is trace["logits"]
 

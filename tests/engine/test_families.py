@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from safetensors.numpy import load_file
+from safetensors.numpy import load_file, save_file
 
 from engine.architectures.registry import FAMILIES
 from engine.errors import FileError
@@ -30,6 +30,7 @@ DECODERS = [
     "gpt-neox-serial",
     "gpt2",
     "gpt2-by-layer",
+    "gpt2-own-head",
     "gpt2-unscaled",
     "llama",
     "llama-dynamic",
@@ -222,11 +223,54 @@ def test_buffers_of_published_gpt2(oracles: Path, tmp_path: Path) -> None:
     Run.of(folder, oracles / "gpt2-by-layer").assert_logits()
 
 
-def test_a_tied_head_is_the_embedding_though_the_file_has_one(oracles: Path, tmp_path: Path) -> None:
-    head = {"lm_head.weight": np.zeros((96, 32), np.float32)}
-    run = Run.of(rewritten(oracles / "gpt2", tmp_path / "both", tensors=head), oracles / "gpt2")
-    run.assert_logits()
-    assert run.model.spec.tied
+# Where the numbers of a family's last vector, of its embedding and of a head in the file are found.
+HEADS = {
+    "gpt2": ("transformer.wte", "lm_head"),
+    "gpt-neo": ("transformer.wte", "lm_head"),
+    "gpt-neox": ("gpt_neox.embed_in", "embed_out"),
+    "llama": ("model.embed_tokens", "lm_head"),
+    "gemma": ("model.embed_tokens", "lm_head"),
+    "phi3-short": ("model.embed_tokens", "lm_head"),
+}
+
+
+@pytest.mark.parametrize("name", HEADS)
+def test_a_head_in_the_file_counts_though_the_config_ties_it(name: str, oracles: Path, tmp_path: Path) -> None:
+    embedding, head = HEADS[name]
+    stored = load_file(oracles / name / "model.safetensors")[f"{embedding}.weight"]
+    own = np.random.default_rng(0).normal(0, 0.3, stored.shape).astype(np.float32)
+    tied = without(tie_word_embeddings=True)
+    rename = {"lm_head.weight": f"{head}.weight"}
+    logits = {}
+    for kind, tensor in {"own": own, "same": stored}.items():
+        folder = rewritten(
+            oracles / name,
+            tmp_path / kind,
+            config=tied,
+            rename=lambda tensor: rename.get(tensor, tensor),
+            tensors={f"{head}.weight": tensor},
+        )
+        model = load(folder)
+        trace = model.trace(ids=[5, 6, 7])
+        logits[kind] = trace["logits"].value
+        assert_same(logits[kind], trace["norm"].value @ tensor.T)
+        assert not model.spec.tied
+        assert f"{head}.weight" in getattr(trace["logits"].inputs[1], "source", "")
+    # The same numbers as head make the same logits as none.
+    save_file(
+        {key: value for key, value in load_file(folder / "model.safetensors").items() if key != f"{head}.weight"},
+        folder / "model.safetensors",
+    )
+    model = load(folder)
+    assert model.spec.tied
+    assert_same(model.trace(ids=[5, 6, 7])["logits"].value, logits["same"])
+
+
+def test_two_names_of_one_weight_are_refused(oracles: Path, tmp_path: Path) -> None:
+    head = {"lm_head.weight": np.ones((96, 32), np.float32)}
+    error = refused(rewritten(oracles / "gpt-neox", tmp_path / "both", tensors=head))
+    assert error.key == "tensor-named-twice"
+    assert (error.values["first"], error.values["second"]) == ("embed_out.weight", "lm_head.weight")
 
 
 def test_a_head_of_its_own(oracles: Path, tmp_path: Path) -> None:
@@ -303,7 +347,16 @@ def test_a_part_of_a_weight_is_what_stands_there(name: str, oracles: Path) -> No
                 sliding_window_pattern=3,
             ),
         ),
-        ("gemma3", without("layer_types", "attn_logit_softcapping", _sliding_window_pattern=3)),
+        ("gemma3", without("layer_types", "attn_logit_softcapping", _sliding_window_pattern=2)),
+        ("llama", without(layer_types=["full_attention"] * 3, sliding_window=None, partial_rotary_factor=1.0)),
+        ("llama", without(use_sliding_window=False, sliding_window=4, max_window_layers=1, rope_type=None)),
+        ("mistral-window", without(use_sliding_window=False, max_window_layers=3)),
+        ("phi3-short", without(use_sliding_window=False, max_window_layers=3)),
+        ("qwen2", without(attention_bias=False, mlp_bias=False)),
+        ("qwen3", without(mlp_bias=False)),
+        ("gemma", without(mlp_bias=False, sliding_window=None)),
+        ("gemma2", without(mlp_bias=False)),
+        ("gpt2", without(num_labels=1, predict_special_tokens=True, use_return_dict=True, save_step=7)),
         ("qwen2", without("layer_types", sliding_window=4, max_window_layers=0)),
         ("qwen2", without("use_sliding_window", "max_window_layers", "layer_types", "sliding_window")),
         ("mistral-window", without(layer_types=["sliding_attention"] * 3)),
@@ -315,12 +368,22 @@ def test_a_part_of_a_weight_is_what_stands_there(name: str, oracles: Path) -> No
         ),
         ("gpt-neox", without("use_parallel_residual", "hidden_act", "layer_norm_eps", "attention_bias")),
         ("gpt-neox", without("rope_parameters")),
+        ("gpt-neox", without("rope_parameters", rope_theta=500.0, partial_rotary_factor=0.5)),
         ("classic-gpt-neox", without(rope_theta=10000.0, partial_rotary_factor=0.5, rope_scaling=None)),
         ("phi", without("rope_parameters", "hidden_act", "qk_layernorm", num_key_value_heads=None)),
         ("phi", without("rope_parameters", rope_theta=10000.0, partial_rotary_factor=0.5, rope_scaling=None)),
         ("llama", without("rope_parameters", "rms_norm_eps", "attention_bias", "mlp_bias", head_dim=None)),
         ("qwen3", without("rope_parameters", "attention_bias", "layer_types", "max_window_layers")),
         ("phi3-long", without("rms_norm_eps", "sliding_window", full_attn_mod=1, attention_bias=False)),
+        (
+            "phi3-long",
+            without(
+                auto_map={
+                    "AutoConfig": "configuration_phi3.Phi3Config",
+                    "AutoModelForCausalLM": "modeling_phi3.Phi3ForCausalLM",
+                }
+            ),
+        ),
     ],
 )
 def test_other_spellings_and_defaults_give_the_same_numbers(
@@ -347,6 +410,12 @@ def test_other_spellings_and_defaults_give_the_same_numbers(
         (
             "gemma3",
             without("layer_types", "sliding_window", "_sliding_window_pattern", "sliding_window_pattern"),
+            [4096, 4096, 4096],
+        ),
+        # transformers writes the key with the underscore and reads the other.
+        (
+            "gemma3",
+            without("layer_types", "sliding_window", "sliding_window_pattern", _sliding_window_pattern=2),
             [4096, 4096, 4096],
         ),
         ("gpt-neo", without("attention_layers"), [None, 4, None, 4]),
@@ -392,7 +461,7 @@ def refused(folder: Path) -> FileError:
         ("gpt-neo", without("attention_layers", attention_types="global"), "attention_types"),
         ("gpt-neo", without(attention_layers=["global"] * 4), "attention_layers"),
         ("gpt-neox", without(hidden_act="mish"), "hidden_act"),
-        ("gpt-neox", without("rope_parameters", rotary_pct=1.5), "head_dim"),
+        ("gpt-neox", without("rope_parameters", rotary_pct=1.5), "rotary_pct"),
         ("classic-gpt-neox", without(rope_theta=500.0), "rope_theta"),
         ("classic-gpt-neox", without(partial_rotary_factor=1.0), "partial_rotary_factor"),
         ("gemma", without(use_bidirectional_attention=True), "use_bidirectional_attention"),
@@ -405,6 +474,15 @@ def refused(folder: Path) -> FileError:
         ("qwen2", without(use_mrope=True), "use_mrope"),
         ("qwen2", without(layer_types=["sliding_attention"] * 3), "sliding_window"),
         ("qwen2", without(max_window_layers=-1), "max_window_layers"),
+        ("qwen2", without(mlp_bias=True), "mlp_bias"),
+        ("qwen3", without(mlp_bias=True), "mlp_bias"),
+        ("gemma3", without(mlp_bias=True), "mlp_bias"),
+        ("mistral-window", without(use_sliding_window=True), "use_sliding_window"),
+        ("llama", without(use_sliding_window=True), "use_sliding_window"),
+        ("llama", without(sliding_window=4), "sliding_window"),
+        ("llama", without(layer_types=["sliding_attention"] * 3), "sliding_window"),
+        ("llama", without(partial_rotary_factor=0.5), "partial_rotary_factor"),
+        ("gemma", without(sliding_window=4), "sliding_window"),
         ("phi3-long", without(full_attn_mod=2), "full_attn_mod"),
     ],
 )

@@ -23,7 +23,7 @@ from tests.engine.hub import COMMIT, Hub, Repository, Request
 
 ROOT = Path(__file__).parents[2]
 NAME = "someone/tiny-gpt"
-WANTED = ("config.json", "tokenizer.json", "tokenizer_config.json", "model.safetensors")
+WANTED = ("added_tokens.json", "config.json", "tokenizer.json", "tokenizer_config.json", "model.safetensors")
 
 LOCATE = """
 import json, sys
@@ -94,7 +94,8 @@ class Machine:
 def files() -> dict[str, bytes]:
     """The files of the sample, and more that nobody needs."""
     folder = samples() / "models" / "tiny-gpt"
-    return {name: (folder / name).read_bytes() for name in WANTED} | {
+    return {name: (folder / name).read_bytes() for name in WANTED[1:]} | {
+        "added_tokens.json": b"{}",
         "README.md": b"# tiny",
         "expected.npz": b"PK",
         "pytorch_model.bin": b"\x80\x04.",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import DTypeLike
 from safetensors.numpy import load_file, save_file
 
 from engine.errors import FileError
@@ -91,6 +93,24 @@ def test_a_missing_tensor(checkpoint: Checkpoint, tensor: str) -> None:
     error = refused(checkpoint(tensors={tensor: None}))
     assert (error.key, error.values["tensor"]) == ("tensor-missing", tensor)
     assert tensor in str(error)
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int64])
+def test_a_tensor_in_numbers_that_cannot_be_read(checkpoint: Checkpoint, dtype: DTypeLike) -> None:
+    folder = checkpoint()
+    tensors = load_file(folder / "model.safetensors")
+    name = "model.layers.1.mlp.up_proj.weight"
+    buffer = {"model.layers.0.self_attn.rotary_emb.inv_freq": np.ones(2, np.int64)}
+    save_file(tensors | buffer, folder / "model.safetensors")
+    assert load(folder).weights.has("logits.weight")
+    save_file(tensors | {name: tensors[name].astype(dtype)}, folder / "model.safetensors")
+    error = refused(folder)
+    assert (error.key, error.values["tensor"]) == ("tensor-dtype", name)
+    assert error.values["supported"] == "F32, F16, BF16, F64"
+
+
+def test_double_precision_is_rounded(checkpoint: Checkpoint) -> None:
+    assert same_logits(checkpoint(name="double", dtype=np.float64), checkpoint(name="single"))
 
 
 def test_too_few_layers_in_the_file(checkpoint: Checkpoint) -> None:
@@ -203,7 +223,7 @@ def test_keys_without_which_there_is_no_model(checkpoint: Checkpoint, key: str) 
         assert (error.key, error.values["entry"]) == ("config-missing-key", key)
 
 
-@pytest.mark.parametrize("key", ["partial_rotary_factor", "attn_logit_softcapping", "quantization_config", "k" * 5000])
+@pytest.mark.parametrize("key", ["rotary_dim", "attn_logit_softcapping", "quantization_config", "k" * 5000])
 def test_a_key_that_may_change_the_numbers(checkpoint: Checkpoint, key: str) -> None:
     error = refused(checkpoint(config={key: [0.25] * 5000}))
     assert error.key == "config-unknown-key"
@@ -213,11 +233,77 @@ def test_a_key_that_may_change_the_numbers(checkpoint: Checkpoint, key: str) -> 
 
 def test_keys_that_change_no_number_are_let_be(checkpoint: Checkpoint) -> None:
     ignored = {"architectures": ["X"], "torch_dtype": "float64", "transformers_version": "9", "use_cache": False}
-    assert same_logits(checkpoint(name="plain"), checkpoint(name="more", config=ignored))
+    others = {
+        "_attn_implementation_internal": "eager",
+        "_flash_attn_2_enabled": True,
+        "trust_remote_code": True,
+        "custom_pipelines": {},
+        "ignore_index": -100,
+        "language": "zh",
+        "license": "mit",
+        "mask_token_id": 3,
+        "max_sequence_length": 9,
+        "model_max_length": 9,
+        "tokenizer_model_max_length": 9,
+        "name_or_path": "x",
+        "num_labels": 2,
+        "predict_special_tokens": True,
+        "save_step": 7,
+        "use_return_dict": True,
+        "sbert_ce_default_activation_function": "x",
+        "sentence_transformers": {"version": 1},
+        "unsloth_fixed": True,
+        "unsloth_version": "2024.9",
+        "whatever_is_null": None,
+    }
+    assert same_logits(checkpoint(name="plain"), checkpoint(name="more", config=ignored | others))
 
 
-def test_code_of_its_own_is_refused(checkpoint: Checkpoint) -> None:
-    assert refused(checkpoint(config={"auto_map": {"AutoModel": "model.Model"}})).key == "config-custom-code"
+def test_values_nested_as_deeply_as_can_be_read(checkpoint: Checkpoint) -> None:
+    """Writing one out, to say that it is wrong, must not take more of the stack than reading it did."""
+    folder = checkpoint()
+    keys = set()
+    for depth in range(sys.getrecursionlimit() - 150, sys.getrecursionlimit() + 1, 3):
+        (folder / "config.json").write_text('{"model_type": ' + "[" * depth + "]" * depth + "}")
+        keys.add(refused(folder).key)
+    assert keys == {"unknown-model-type", "json-too-deep"}
+
+
+@pytest.mark.parametrize(
+    "named",
+    [
+        {"AutoModel": "model.Model"},
+        {"AutoConfig": "configuration_llama.LlamaConfig", "AutoModelForCausalLM": "modeling_llama.MyLlama"},
+        {"AutoModelForCausalLM": "modeling_qwen2.Qwen2ForCausalLM"},
+        {"AutoModelForCausalLM": "someone/repository--modeling_llama.LlamaForCausalLM"},
+        {"AutoModelForCausalLM": "modeling_llama.LlamaForCausalLM.x"},
+        {"AutoTokenizer": ["tokenization_llama.LlamaTokenizer", None]},
+        {"AutoModel": None},
+        {"AutoModel": {"a": ["x" * 5000]}},
+        ["modeling_llama.LlamaModel"],
+        "x\x1b[31m",
+        1,
+    ],
+)
+def test_code_of_its_own_is_refused(checkpoint: Checkpoint, named: Any) -> None:
+    error = refused(checkpoint(config={"auto_map": named}))
+    assert error.key == "config-custom-code"
+    assert "modeling_llama.LlamaForCausalLM" in error.values["known"]
+    assert error.values["value"][:10] == repr(named)[:10]
+    assert "\x1b" not in str(error)
+
+
+@pytest.mark.parametrize(
+    "named",
+    [
+        None,
+        {},
+        {"AutoConfig": "configuration_llama.LlamaConfig", "AutoModelForCausalLM": "modeling_llama.LlamaForCausalLM"},
+        {"AutoModel": "modeling_llama.LlamaModel"},
+    ],
+)
+def test_the_librarys_own_code_may_be_named(checkpoint: Checkpoint, named: Any) -> None:
+    assert same_logits(checkpoint(name="plain"), checkpoint(name="named", config={"auto_map": named}))
 
 
 def test_a_tokenizer_larger_than_the_embedding(checkpoint: Checkpoint) -> None:
@@ -256,10 +342,11 @@ def test_a_head_that_is_not_in_the_file_is_the_embedding(checkpoint: Checkpoint)
     assert not same_logits(headless, checkpoint(name="untied"))
 
 
-def test_a_tied_head_that_is_also_in_the_file_is_not_used(checkpoint: Checkpoint) -> None:
+def test_a_head_that_is_in_the_file_counts_though_the_config_ties_it(checkpoint: Checkpoint) -> None:
     stored = checkpoint(name="stored", config={"tie_word_embeddings": True})
     assert "lm_head.weight" in load_file(stored / "model.safetensors")
-    assert same_logits(stored, checkpoint(name="tied", tie_word_embeddings=True))
+    assert same_logits(stored, checkpoint(name="untied"))
+    assert not same_logits(stored, checkpoint(name="tied", tie_word_embeddings=True))
 
 
 def test_buffers_of_older_checkpoints_are_passed_over(checkpoint: Checkpoint) -> None:

@@ -184,9 +184,8 @@ def test_texts_of_any_length_within_the_limit(oracles: Path) -> None:
         ({"rope_type": "yarn", "factor": 4.0, "attention_factor": -1}, "attention_factor"),
         ({"rope_type": "longrope", "short_factor": [1.0] * 7, "long_factor": [1.0] * 8}, "short_factor"),
         ({"rope_type": "longrope", "short_factor": [1.0] * 8, "long_factor": [0] * 8}, "long_factor[0]"),
-        ({"rope_type": "default", "partial_rotary_factor": 2}, "head_dim"),
-        ({"rope_type": "default", "partial_rotary_factor": 0.0625}, "head_dim"),
-        ({"rope_type": "default", "partial_rotary_factor": 0.2}, "head_dim"),
+        ({"rope_type": "default", "partial_rotary_factor": 2}, "partial_rotary_factor"),
+        ({"rope_type": "linear", "factor": 2.0, "partial_rotary_factor": 0.5}, "partial_rotary_factor"),
     ],
 )
 def test_scalings_that_cannot_be(scaling: dict[str, Any], entry: str) -> None:
@@ -194,6 +193,49 @@ def test_scalings_that_cannot_be(scaling: dict[str, Any], entry: str) -> None:
         with pytest.raises(FileError) as caught:
             read(config)
         assert caught.value.values["entry"] == entry
+
+
+@pytest.mark.parametrize("share", [2.0, 0.0625, 0.2])
+def test_parts_of_a_head_that_cannot_be_turned(share: float) -> None:
+    for config, entry in (
+        ({"rotary_pct": share}, "rotary_pct"),
+        ({"rope_parameters": {"rope_type": "default", "partial_rotary_factor": share}}, "partial_rotary_factor"),
+    ):
+        with pytest.raises(FileError) as caught:
+            read(config, share_key="rotary_pct")
+        values = caught.value.values
+        assert (values["entry"], values["value"]) == (entry, str(share))
+        assert values["wanted"] == "a part of each head's 16 coordinates that is an even number of them, from 2 to 16"
+
+
+@pytest.mark.parametrize("width", [1, 5, 4098])
+def test_heads_that_cannot_be_turned(width: int) -> None:
+    with pytest.raises(FileError) as caught:
+        read({}, width)
+    assert caught.value.values["entry"] == "hidden_size ÷ num_attention_heads"
+    with pytest.raises(FileError) as caught:
+        read({"head_dim": width}, width)
+    assert (caught.value.values["entry"], caught.value.values["value"]) == ("head_dim", str(width))
+
+
+def test_whole_heads_where_a_family_knows_no_part() -> None:
+    for config in ({"partial_rotary_factor": 1.0}, {"rope_parameters": {"partial_rotary_factor": 1}}):
+        assert list(read(config)[0].frequencies) == close(PLAIN)
+    with pytest.raises(FileError) as caught:
+        read({"partial_rotary_factor": 0.5})
+    assert caught.value.values["entry"] == "partial_rotary_factor"
+
+
+def test_general_keys_beside_the_familys_own() -> None:
+    keys: dict[str, Any] = {"theta_key": "rotary_emb_base", "share_key": "rotary_pct", "share": 0.5}
+    own = {"rotary_emb_base": 500.0, "rotary_pct": 0.25}
+    assert read(own | {"rope_theta": 500.0, "partial_rotary_factor": 0.25}, **keys) == read(own, **keys)
+    for key in ("rope_theta", "partial_rotary_factor"):
+        with pytest.raises(FileError) as caught:
+            read(own | {key: 0.5 if "factor" in key else 99.0}, **keys)
+        assert caught.value.values["entry"] == key
+    # As transformers has it, they count for nothing where the family's own are not there.
+    assert read({"rope_theta": 500.0, "partial_rotary_factor": 0.25}, **keys) == read({}, **keys)
 
 
 def test_a_key_that_a_scaling_does_not_know_names_itself() -> None:

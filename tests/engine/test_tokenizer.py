@@ -266,12 +266,12 @@ def test_spans_hold_the_space_that_belongs_to_a_token(tmp_path: Path, processor:
 
 
 def test_word_pieces_keep_their_marks(tmp_path: Path) -> None:
-    tokenizer = saved(tmp_path, word_piece(), special_tokens_map={"unk_token": "[UNK]", "pad_token": "[PAD]"})
+    tokenizer = saved(tmp_path, word_piece(), special_tokens_map={"unk_token": "[UNK]", "pad_token": "[SEP]"})
     text = "Playing 我 zebra."
     assert labels(tokenizer, text) == ["[CLS]", "play", "##ing", "我", "[UNK]", ".", "[SEP]"]
     assert spans(tokenizer, text) == [None, "Play", "ing", "我", "zebra", ".", None]
     assert [token.special for token in tokenizer.tokenize(text)] == [True, False, False, False, True, False, True]
-    assert (tokenizer.unk, tokenizer.pad, tokenizer.bos) == (0, None, None)
+    assert (tokenizer.unk, tokenizer.pad, tokenizer.bos) == (0, 2, None)
     assert tokenizer.decode(tokenizer.encode("Playing 我.")) == "playing 我."
 
 
@@ -329,17 +329,20 @@ def test_a_llama_tokenizer() -> None:
     assert tokenizer.decode(tokenizer.encode(story)) == story.strip()
 
 
-def test_the_config_has_the_last_word_on_special_tokens(tmp_path: Path) -> None:
+@pytest.mark.parametrize("newer", [False, True])
+def test_which_file_has_the_last_word_on_special_tokens(newer: bool, tmp_path: Path) -> None:
+    """As in transformers, special_tokens_map.json has it, but is not read where the config has the tokens as well."""
     library = byte_level()
     library.add_tokens(["<a>", "<b>"])
+    config = {"bos_token": {"content": "<b>"}, "eos_token": "<a>", "model_max_length": 1e30}
     tokenizer = saved(
         tmp_path,
         library,
-        special_tokens_map={"bos_token": "<a>", "eos_token": {"content": "<a>", "lstrip": False}, "pad_token": None},
-        tokenizer_config={"bos_token": {"content": "<b>"}, "mask_token": "<absent>", "model_max_length": 1e30},
+        special_tokens_map={"bos_token": "<a>", "eos_token": {"content": "<b>", "lstrip": False}, "pad_token": None},
+        tokenizer_config=config | ({"added_tokens_decoder": {}} if newer else {}),
     )
     a, b = 257, 258
-    assert (tokenizer.bos, tokenizer.eos, tokenizer.pad, tokenizer.mask, tokenizer.unk) == (b, a, None, None, None)
+    assert (tokenizer.bos, tokenizer.eos, tokenizer.pad, tokenizer.mask) == ((b, a) if newer else (a, b)) + (None, None)
     assert tokenizer.token(b).special
     assert tokenizer.decode(tokenizer.encode("x<b>y<a>")) == "xy"
     assert tokenizer.size == 259

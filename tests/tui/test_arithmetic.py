@@ -76,47 +76,47 @@ class TestSums:
     def test_a_product(self) -> None:
         x, weight = vector("x", 1.0, -2.0, 3.0), constant("W", [[0.5], [-0.25], [4]], Axis("D", 3), Axis("F", 1))
         assert written(worked(Linear(), x, weight)) == [
-            "Σ = 2: 3×4 = 12              0: 1×0.500 = 0.500",
-            "    1: −2×(−0.250) = 0.500  = 13",
+            "Σ   2: 3×4 = 12              0: 1×0.500 = 0.500",
+            "    1: −2×(−0.250) = 0.500   Σ = 13",
         ]
 
     def test_a_bias_is_added_after(self) -> None:
         x, weight = vector("x", 2.0), constant("W", [[3]], Axis("D", 1), Axis("F", 1))
         bias = constant("b", [-1.5], Axis("F", 1))
-        assert written(worked(Linear(), x, weight, bias)) == ["Σ = 0: 2×3 = 6  = 6", "Σ + b = 6 + (−1.500) = 4.500"]
+        assert written(worked(Linear(), x, weight, bias)) == ["Σ   0: 2×3 = 6   Σ = 6", "Σ + b = 6 + (−1.500) = 4.500"]
 
     def test_the_rest_of_a_long_sum(self) -> None:
         x = vector("x", *([1.0] * 9), -7.0)
         weight = constant("W", [[2]] * 10, Axis("D", 10), Axis("F", 1))
         shown = written(worked(Linear(), x, weight), width=40, rows=2)
-        assert shown == ["Σ = 9: −7×2 = −14   0: 1×2 = 2", "    1: 1×2 = 2      其余 7 项 = 14  = 4"]
+        assert shown == ["Σ   9: −7×2 = −14   0: 1×2 = 2", "    1: 1×2 = 2      其余 7 项 = 14", "    Σ = 4"]
         english = written(worked(Linear(), x, weight), width=40, rows=2, code="en")
-        assert english[1] == "    1: 1×2 = 2      7 more = 14  = 4"
+        assert english[1] == "    1: 1×2 = 2      7 more = 14   Σ = 4"
 
     def test_a_total_that_does_not_fit_has_its_own_line(self) -> None:
         x, weight = vector("x", 1.0, -2.0), constant("W", [[0.5], [-0.25]], Axis("D", 2), Axis("F", 1))
         assert written(worked(Linear(), x, weight), width=26, rows=2) == [
-            "Σ = 0: 1×0.500 = 0.500",
+            "Σ   0: 1×0.500 = 0.500",
             "    1: −2×(−0.250) = 0.500",
-            "  = 1",
+            "    Σ = 1",
         ]
 
     def test_squares_of_negative_numbers_are_bracketed(self) -> None:
         x, gain = vector("x", -3.0, 4.0), constant("γ", [1, -2], Axis("D", 2))
         assert written(worked(RMSNorm(0.0), x, gain, cell=(0, 1))) == [
-            "mean(x²) = 1: 4² = 16     0: (−3)² = 9  ÷ 2 = 12.500",
-            "√ = √(12.500 + 0) = 3.536",
-            "x̂ = 4 ÷ 3.536 × (−2) = −2.263",
+            "mean(x²)   1: 4² = 16     0: (−3)² = 9   Σ ÷ 2 = 25 ÷ 2 = 12.500",
+            "rms = √(12.500 + 0) = 3.536",
+            "x ÷ rms × γ = 4 ÷ 3.536 × (−2) = −2.263",
         ]
 
     def test_deviations_from_the_mean(self) -> None:
         x, gain = vector("x", -3.0, 5.0), constant("γ", [1, 1], Axis("D", 2))
         shift = constant("β", [0, -0.5], Axis("D", 2))
         assert written(worked(LayerNorm(0.0), x, gain, shift, cell=(0, 1))) == [
-            "mean(x) = 1: 5    0: −3  ÷ 2 = 1",
-            "var(x) = 0: (−3 − 1)² = 16   1: (5 − 1)² = 16  ÷ 2 = 16",
-            "√ = √(16 + 0) = 4",
-            "x̂ = (5 − 1) ÷ 4 × 1 + (−0.500) = 0.500",
+            "mean(x)   1: 5    0: −3   Σ ÷ 2 = 2 ÷ 2 = 1",
+            "var(x)   0: (−3 − 1)² = 16   1: (5 − 1)² = 16   Σ ÷ 2 = 32 ÷ 2 = 16",
+            "σ = √(16 + 0) = 4",
+            "(x − mean) ÷ σ × γ + β = (5 − 1) ÷ 4 × 1 + (−0.500) = 0.500",
         ]
 
     def test_exponentials_are_named_by_their_tokens(self) -> None:
@@ -125,7 +125,7 @@ class TestSums:
         assert written(worked(Softmax(), scores)) == [
             "max = 0.693",
             "exp(x − max) = exp(0 − 0.693) = 0.500",
-            "Σ exp(x − max) = 爱: 1       我: 0.500   你: 0  = 1.500",
+            "Σ exp(x − max)   爱: 1       我: 0.500   你: 0   Σ = 1.500",
             "exp ÷ Σ exp = 0.500 ÷ 1.500 = 0.333",
         ]
 
@@ -210,8 +210,9 @@ class TestAnyStage:
                 if step.sum is None:
                     continue
                 only = Derivation(derivation.operand, derivation.cell, step.value, (step,))
-                line = "  ".join(written(only, 300, 3)).split("  = ")[0].split(" ÷ ")[0].strip()
-                terms = [re.split(r" = |: ", entry)[-1] for entry in re.split(r"\s{2,}", line.split(" = ", 1)[1])]
+                line, end = "  ".join(written(only, 300, 3)).rsplit("  Σ", 1)
+                terms = [re.split(r" = |: ", entry)[-1] for entry in re.split(r"\s{2,}", line.strip())[1:]]
+                assert float(end.split(" = ")[1].split()[0].replace("−", "-")) == pytest.approx(step.sum.total)
                 assert math.fsum(map(float, terms)) == pytest.approx(step.sum.total, abs=1e-9, rel=1e-9)
                 checked += 1
         assert checked > 30

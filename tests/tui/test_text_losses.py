@@ -34,6 +34,39 @@ async def test_every_position_on_the_screen_of_predictions(explore: Explore, sam
         assert any(f"{-np.mean(np.log(foreseen)):.4f}" in line for line in shown)
 
 
+async def test_a_position_of_the_list_opens_its_own_distribution(explore: Explore, sample: Model) -> None:
+    async with explore("我爱你", lang="en") as it:
+        await it.press("p", "tab")
+
+        def marked() -> list[str]:
+            return [line for line in it.lines(it.app.screen.query_one("#bars")) if "▸" in line]
+
+        # It begins at the last position that foresees a token of the text.
+        assert [line.split()[:3] for line in marked()] == [["▸", "1", "爱"]]
+        assert it.say("losses.hint") in "".join(it.lines(it.app.screen.query_one(".hint")))
+        await it.press("up", "up")
+        assert [line.split()[:3] for line in marked()] == [["▸", "0", "我"]]
+        await it.press("enter")
+        best = int(sample.trace("我爱你")["probabilities"].value[0, 0].argmax())
+        assert sample.vocabulary[best] in marked()[0]
+        assert it.say("predictions.hint") in "".join(it.lines(it.app.screen.query_one(".hint")))
+        assert it.session.texts == ("我爱你",)
+
+
+async def test_the_mouse_chooses_a_position_and_opens_it(explore: Explore) -> None:
+    async with explore("我爱你", lang="en") as it:
+        await it.press("p", "tab")
+        for _ in range(2):
+            await it.click_on("我", it.app.screen.query_one("#bars"))
+        assert it.say("predictions.title") in it.lines(it.app.screen.query_one("#bars"))[0]
+
+
+async def test_one_token_foresees_none(explore: Explore) -> None:
+    async with explore("我", lang="en") as it:
+        await it.press("p", "tab")
+        assert it.say("predictions.title") in it.lines(it.app.screen.query_one("#bars"))[0]
+
+
 async def test_what_the_file_says_stands_beside_what_is_computed(tmp_path: Path) -> None:
     example = load_worked("masked-softmax", 1 << 20)
     session = Session(example, example.trace, 1 << 20)

@@ -67,8 +67,7 @@ class Predictions(ModalScreen[tuple[int, int] | None]):
 
     def compose(self) -> ComposeResult:
         yield ClickableText(id="bars")
-        hint = self._say("predictions.hint" if self._session.writes else "predictions.hint_fill")
-        yield Static(Content(hint), classes="hint")
+        yield Static(self._hint(), classes="hint")
 
     def on_resize(self) -> None:
         self._write()
@@ -77,6 +76,9 @@ class Predictions(ModalScreen[tuple[int, int] | None]):
         self._write()
 
     def watch_whole(self) -> None:
+        self.query_one(".hint", Static).update(self._hint())
+        # The last token foresees nothing that stands in the text.
+        self.at = min(self.at, self._last)
         self._write()
 
     def watch_at(self) -> None:
@@ -84,11 +86,13 @@ class Predictions(ModalScreen[tuple[int, int] | None]):
         self._write()
 
     def action_choose(self, count: int) -> None:
-        self.chosen = max(0, min(self.chosen + count, len(self._guesses) - 1))
+        if self.whole:
+            self.action_position(count)
+        else:
+            self.chosen = max(0, min(self.chosen + count, len(self._guesses) - 1))
 
     def action_position(self, count: int) -> None:
-        last = self._session.trace.ends[self._session.text]
-        self.at = max(0, min(self.at + count, last))
+        self.at = max(0, min(self.at + count, self._last))
 
     def action_pick(self, number: int) -> None:
         """Choose a bar by the mouse; a second click takes it."""
@@ -96,15 +100,35 @@ class Predictions(ModalScreen[tuple[int, int] | None]):
             self.action_take()
         self.chosen = number
 
+    def action_look(self, position: int) -> None:
+        """Look at a position's line by the mouse; a second click shows its distribution."""
+        if position == self.at:
+            self.action_take()
+        self.at = position
+
     def action_whole(self) -> None:
         """Show how every token of the text was foreseen, or one position's distribution again."""
-        self.whole = not self.whole and "losses" in self._session.trace
+        trace, text = self._session.trace, self._session.text
+        self.whole = not self.whole and "losses" in trace and trace.ends[text] > 0
 
     def action_take(self) -> None:
-        self.dismiss((self._guesses[self.chosen].id, self.at))
+        if self.whole:
+            self.whole = False
+        else:
+            self.dismiss((self._guesses[self.chosen].id, self.at))
 
     def action_leave(self) -> None:
         self.dismiss(None)
+
+    @property
+    def _last(self) -> int:
+        """The last position that can be looked at."""
+        return self._session.trace.ends[self._session.text] - self.whole
+
+    def _hint(self) -> Content:
+        if self.whole:
+            return Content(self._say("losses.hint"))
+        return Content(self._say("predictions.hint" if self._session.writes else "predictions.hint_fill"))
 
     def _write(self) -> None:
         trace = self._session.trace
@@ -141,17 +165,18 @@ class Predictions(ModalScreen[tuple[int, int] | None]):
             ),
         ]
         for outcome in found.outcomes[first : first + height]:
+            here = outcome.position == self.at
             cells = (
-                (f"{outcome.position:>4}  {outcome.token}", LOSS_COLUMNS[0][1]),
+                (f"{'▸' if here else ' '}{outcome.position:>4}  {outcome.token}", LOSS_COLUMNS[0][1]),
                 (outcome.label, LOSS_COLUMNS[1][1]),
                 (f"{outcome.probability:.4f}", LOSS_COLUMNS[2][1]),
                 (f"{outcome.loss:.3f}", LOSS_COLUMNS[3][1]),
                 (str(outcome.rank), LOSS_COLUMNS[4][1]),
             )
-            style = "bold $accent" if outcome.position == self.at else ""
+            style = "bold $accent" if here else ""
             row = Content.styled("".join(align(text, size, "left") for text, size in cells), style)
             bar = Content.styled(_bar(outcome.probability, max(0, min(WIDEST_BAR, self.size.width - 68))), "$secondary")
-            lines.append(row + bar)
+            lines.append(clickable(row + bar, f"screen.look({outcome.position})"))
         return lines
 
     def _bars(self) -> list[Content]:

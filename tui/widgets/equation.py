@@ -13,7 +13,7 @@ from textual.reactive import var
 from textual.widgets import Static
 
 from engine.operand import Cell, Operand
-from engine.ops import Tokenize
+from engine.ops import GivenTokens, Tokenize
 from engine.stages import Stage
 from engine.text import visible
 from tui.grids import OperandGrid
@@ -251,7 +251,7 @@ class Equation(Horizontal):
         if stage is None:
             return [""]
         signs = list(stage.op.signs(stage.inputs))
-        if isinstance(stage.op, Tokenize):
+        if isinstance(stage.op, Tokenize) and not isinstance(stage.op, GivenTokens) and not stage.op.variety:
             signs = [f"tokenizer( “{cut(visible(self._session.texts[self._session.text]), 24)}” )"]
         signs[-1] = f"{signs[-1]} ="
         return signs
