@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from textual.app import App
 from textual.binding import BindingType
-from textual.command import Provider
+from textual.command import CommandPalette, Provider
 from textual.theme import Theme
 
 from tui.commands import ExplorerCommands
@@ -78,6 +78,15 @@ class ExploreApp(App[int]):
         # Where signals cannot be handled, as on Windows, they end the program as they did.
         with suppress(NotImplementedError):
             asyncio.get_running_loop().add_signal_handler(SIGTERM, self.exit, None, 128 + SIGTERM)
+
+    def action_command_palette(self) -> None:
+        if not isinstance(self.screen, CommandPalette):
+            self.push_screen(CommandPalette(placeholder=self._say("palette.placeholder")))
+
+    def action_help_quit(self) -> None:
+        """Ctrl+C copies what is selected; with nothing selected, say how to leave."""
+        if isinstance(self.screen, Explorer):
+            self.screen.say_how_to_leave()
 
     def on_ready(self) -> None:
         """The first frame stands: what the command line has put off begins."""

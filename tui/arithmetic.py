@@ -12,6 +12,7 @@ from rich.cells import cell_len
 from engine.derivation import Derivation, Number, Piece, Reference, Step, Sum, Term
 from engine.operand import Cell, Operand
 from tui.language import Language
+from tui.naming import name_on
 
 Role = Literal["plain", "name", "reference", "value", "quiet"]
 
@@ -48,7 +49,7 @@ def place_text(operand: Operand, cell: Cell, text: int, say: Language) -> str:
     labels = [
         say("pane.head", head=position)
         if axis.symbol.startswith("H") and len(cell) == 4
-        else axis.label(position, text)
+        else name_on(axis, position, text)
         for axis, position in zip(operand.axes, cell, strict=True)
         if axis.symbol not in ("B", "1")
     ]
@@ -117,7 +118,7 @@ def _sum_lines(step: Step, text: int, width: int, rows: int, say: Language) -> l
     axis = next((axis for axis in total.along.axes if axis.symbol == total.axis), None)
     # No line has room for more than a term in eight cells.
     terms = total.largest(max(1, rows * (width // 8)))
-    entries = [_entry(term, total, "" if axis is None else axis.label(term.position, text)) for term in terms]
+    entries = [_entry(term, total, "" if axis is None else name_on(axis, term.position, text)) for term in terms]
     pitch = max(map(_width, entries)) + 3
     for columns in range(max(1, (width - indent) // pitch), 0, -1):
         shown = _with_rest(entries, total, rows * columns, say)

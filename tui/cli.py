@@ -8,19 +8,15 @@ import sys
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated
 
+from tui import terminal
+from tui.asked import MEBIBYTES, SAMPLE_MODEL, Asked
 from tui.language import LANGUAGES, language, locale_language
 
 if TYPE_CHECKING:
     import typer
 
-    from engine.model import Model
-    from engine.trace import Trace
-    from engine.worked import Worked
-
-SAMPLE_TEXT, SAMPLE_MODEL = "我爱你", "tiny-gpt"
-USAGE, UNUSABLE = 2, 1
 # Where this is set, the shell asks how a word could go on.
 COMPLETION = "_LLM_EXPLORE_COMPLETE"
 
@@ -117,8 +113,16 @@ def _demo_names(incomplete: str) -> list[str]:
 def explore(
     texts: Annotated[list[str] | None, typer.Argument(help=say("cli.texts"), show_default=False)] = None,
     model: Annotated[
-        str, typer.Option("--model", "-m", help=say("cli.model"), metavar="NAME|DIR", autocompletion=_models)
-    ] = SAMPLE_MODEL,
+        str | None,
+        typer.Option(
+            "--model",
+            "-m",
+            help=say("cli.model"),
+            metavar="NAME|DIR",
+            show_default=SAMPLE_MODEL,
+            autocompletion=_models,
+        ),
+    ] = None,
     target: Annotated[
         list[str] | None, typer.Option(help=say("cli.target"), metavar="TEXT", show_default=False)
     ] = None,
@@ -126,14 +130,18 @@ def explore(
     stage: Annotated[str | None, typer.Option(help=say("cli.stage"), metavar="NAME", show_default=False)] = None,
     layer: Annotated[int | None, typer.Option(help=say("cli.layer"), show_default=False)] = None,
     head: Annotated[int | None, typer.Option(help=say("cli.head"), show_default=False)] = None,
-    format_: Annotated[Format, typer.Option("--format", help=say("cli.format"))] = Format.TEXT,
+    format_: Annotated[
+        Format | None, typer.Option("--format", help=say("cli.format"), show_default=Format.TEXT)
+    ] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help=say("cli.output"), metavar="FILE", show_default=False)
     ] = None,
     verify: Annotated[Path | None, typer.Option(help=say("cli.verify"), metavar="FILE", show_default=False)] = None,
     lang: Annotated[Code | None, typer.Option(help=say("cli.lang"), show_default=False)] = None,
-    theme: Annotated[Theme, typer.Option(help=say("cli.theme"))] = Theme.DARK,
-    memory: Annotated[int, typer.Option(help=say("cli.memory"), metavar="MIB", min=1)] = 1024,
+    theme: Annotated[Theme | None, typer.Option(help=say("cli.theme"), show_default=Theme.DARK)] = None,
+    memory: Annotated[
+        int | None, typer.Option(help=say("cli.memory"), metavar="MIB", show_default=str(MEBIBYTES))
+    ] = None,
     worked: Annotated[
         str | None,
         typer.Option(help=say("cli.worked"), metavar="NAME|FILE", show_default=False, autocompletion=_worked_names),
@@ -142,7 +150,7 @@ def explore(
         str | None,
         typer.Option(help=say("cli.demo"), metavar="NAME|FILE", show_default=False, autocompletion=_demo_names),
     ] = None,
-    speed: Annotated[float, typer.Option(help=say("cli.speed"), min=0.1, max=100.0)] = 1.0,
+    speed: Annotated[float | None, typer.Option(help=say("cli.speed"), metavar="0.1-100", show_default="1")] = None,
     from_: Annotated[
         str | None, typer.Option("--from", help=say("cli.from"), metavar="SCENE", show_default=False)
     ] = None,
@@ -165,47 +173,50 @@ def explore(
     ] = False,
 ) -> None:
     """Explore a text, or report on it where no terminal can be drawn on."""
-    plain = report or format_ is not Format.TEXT or output is not None or not _has_terminal()
-    named = {"--worked": worked, "--demo": demo, "--demo-new": demo_new, "--verify": verify}
-    without_text = next((option for option, value in named.items() if value is not None), None)
-    if without_text and texts:
-        _fail(say("cli.text_beside", option=without_text, text=_shown(texts[0])), USAGE)
-    for_demos = {"--check": check, "--record": record, "--from": from_, "--loop": loop, "--text": text}
-    misplaced = next((option for option, value in for_demos.items() if value and demo is None), None)
-    if misplaced:
-        _fail(say("cli.only_demo", option=misplaced), USAGE)
-    given = [] if without_text else _texts(texts or [], interactive=not plain)
+    asked = Asked(
+        texts or [],
+        demo_new=demo_new,
+        demo=demo,
+        verify=verify,
+        worked=worked,
+        model=model,
+        target=target or [],
+        report=report,
+        stage=stage,
+        layer=layer,
+        head=head,
+        format=format_,
+        output=output,
+        theme=theme,
+        memory=memory,
+        speed=speed,
+        from_=from_,
+        loop=loop,
+        text=text or [],
+        check=check,
+        record=record,
+    )
+    raise SystemExit(_do(asked))
+
+
+def _do(asked: Asked) -> int:
+    """Do what was asked for, and give the exit status. Whatever is wrong ends the program with a line that says so."""
+    if asked.options:
+        from tui.usage import misused
+
+        if fault := misused(asked, say):
+            terminal.fail(fault, terminal.USAGE)
+    if asked.needs_text:
+        asked.texts = terminal.texts_to_see(asked.texts, say, interactive=not asked.reports and terminal.has_terminal())
     _make_haste()
     from engine.errors import EngineError, FileError
+    from tui import opening
 
     try:
-        if demo is not None or demo_new is not None:
-            from tui.demo.commands import Wish, run
-
-            wish = Wish(demo, demo_new, check, record, text or None, speed, from_, loop, theme.value, memory << 20)
-            raise SystemExit(run(wish, say, _load, has_terminal=_has_terminal()))
-        if worked is not None:
-            from engine.worked import load_worked
-
-            example = load_worked(worked, memory << 20)
-            if plain:
-                _report(example, example.trace, stage, layer, head, format_, output)
-            else:
-                _explore(example, example.trace, stage, layer, head, theme, memory)
-            return
-        opened = _load(model)
-        if verify is not None:
-            _verify(opened, verify)
-        trace = opened.trace(given, targets=target or None, memory=memory << 20)
-        if plain:
-            from engine.generation import translated
-
-            trace = translated(opened, trace, memory << 20)
-            _report(opened, trace, stage, layer, head, format_, output)
-        else:
-            _explore(opened, trace, stage, layer, head, theme, memory)
+        return opening.run(asked, say)
     except EngineError as error:
-        _fail(say.error(error.key, error.english, error.values), UNUSABLE if isinstance(error, FileError) else USAGE)
+        code = terminal.UNUSABLE if isinstance(error, FileError) else terminal.USAGE
+        terminal.fail(say.error(error.key, error.english, error.values), code)
     finally:
         gc.enable()
 
@@ -217,141 +228,6 @@ def _make_haste() -> None:
     # While NumPy is imported, OpenBLAS starts its threads, which takes as long as all the rest of NumPy. The engine has
     # threads of its own.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-
-
-def _load(name: str) -> Model:
-    """The model of a name, with a bar on the terminal while it is downloaded."""
-    from engine.model import load
-
-    if not sys.stderr.isatty():
-        return load(name)
-    from tui.download import Download
-
-    with Download(name, say) as download:
-        return load(name, download.progress)
-
-
-def _verify(model: Model, expected: Path) -> NoReturn:
-    from engine.verify import verify
-    from tui.report.verify import table
-
-    checks = verify(model, expected)
-    print(table(model, expected, checks, say))
-    raise SystemExit(0 if all(check.agrees for check in checks) else UNUSABLE)
-
-
-def _report(
-    model: Model | Worked,
-    trace: Trace,
-    stage: str | None,
-    layer: int | None,
-    head: int | None,
-    format_: Format,
-    output: Path | None,
-) -> None:
-    gc.enable()
-    from tui.report import write
-    from tui.report.selection import select
-
-    chosen = select(trace, stage, layer, head)
-    if format_ is Format.NPZ and output is None:
-        _fail(say("cli.npz_needs_output"), USAGE)
-    try:
-        write(model, trace, chosen, format_.value, output, say)
-    except BrokenPipeError:
-        # The reader, `head` for one, has seen enough. Python must not try to flush what is left.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except OSError as error:
-        _fail(say("cli.cannot_write", file=_shown(str(output or "stdout")), reason=error.strerror or error), UNUSABLE)
-
-
-def _explore(
-    model: Model | Worked,
-    trace: Trace,
-    stage: str | None,
-    layer: int | None,
-    head: int | None,
-    theme: Theme,
-    memory: int,
-) -> None:
-    from tui.report.selection import select
-
-    chosen = select(trace, stage, layer, head)
-    first = chosen.stages[0] if stage is not None or layer is not None else trace.stages[0]
-    from tui.app import ExploreApp
-    from tui.session import Session
-
-    session = Session(model, trace, memory << 20)
-    session.go(first)
-    if head is not None:
-        session.positions["H"] = head
-    if not sys.stdin.isatty():
-        # The text came through a pipe; the keys come from the terminal itself.
-        os.dup2(os.open("/dev/tty", os.O_RDWR), sys.stdin.fileno())
-    explorer = ExploreApp(session, say, theme.value)
-    explorer.run()
-    raise SystemExit(explorer.return_code or 0)
-
-
-def _texts(given: list[str], interactive: bool) -> list[str]:
-    """The texts to look at: the arguments, else standard input, else what the user agrees to."""
-    if not given and not sys.stdin.isatty():
-        given = [_read_input()]
-    elif not given:
-        given = [_offer_sample()] if interactive else _fail(say("cli.no_text"), USAGE)
-    for text in given:
-        if not text.strip():
-            _fail(say("cli.blank_text"), USAGE)
-    return given
-
-
-def _read_input() -> str:
-    data = sys.stdin.buffer.read()
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        byte = f"0x{data[error.start]:02x}"
-        _fail(say("cli.invalid_utf8", byte=byte, position=error.start + 1), USAGE)
-    return text.removesuffix("\n").removesuffix("\r")
-
-
-def _offer_sample() -> str:
-    import typer
-
-    try:
-        if typer.confirm(say("cli.offer", text=SAMPLE_TEXT), default=True, err=True):
-            return SAMPLE_TEXT
-    except typer.Abort:
-        print(file=sys.stderr)
-    return _fail(say("cli.no_text"), USAGE)
-
-
-def _has_terminal() -> bool:
-    """Whether the explorer can draw and hear keys. Textual draws on standard error; keys may come from /dev/tty."""
-    if os.environ.get("TERM", "dumb") in ("", "dumb") or not (sys.stdout.isatty() and sys.stderr.isatty()):
-        return False
-    if sys.stdin.isatty():
-        return True
-    try:
-        os.close(os.open("/dev/tty", os.O_RDWR))
-    except OSError:
-        return False
-    return True
-
-
-def _shown(text: str) -> str:
-    from engine.text import visible
-
-    return visible(text)
-
-
-def _fail(message: str, code: int) -> NoReturn:
-    _complain(message)
-    raise SystemExit(code)
-
-
-def _complain(message: str) -> None:
-    print(f"llm-explore: {message}", file=sys.stderr)
 
 
 @cache
@@ -382,8 +258,8 @@ def main() -> None:
     except OSError as error:
         # Nothing more can be said there, not even at the end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        _complain(say("cli.cannot_write", file="stdout", reason=error.strerror))
-        code = UNUSABLE
+        terminal.complain(say("cli.cannot_write", file="stdout", reason=error.strerror))
+        code = terminal.UNUSABLE
     sys.exit(code)
 
 
@@ -393,8 +269,7 @@ def _run(words: list[str]) -> int:
     texts_only = words and COMPLETION not in os.environ and not any(word.startswith("-") for word in words)
     try:
         if texts_only:
-            explore(words)
-            return 0
+            return _do(Asked(words))
         return options()(standalone_mode=False) or 0
     except SystemExit as end:
         return int(end.code or 0)
@@ -402,5 +277,5 @@ def _run(words: list[str]) -> int:
         # Typer's faults say themselves what is wrong; which class they are of differs between its versions.
         if not hasattr(error, "format_message"):
             raise
-        _complain(say("cli.usage", message=error.format_message()))
-        return USAGE
+        terminal.complain(say("cli.usage", message=error.format_message()))
+        return terminal.USAGE

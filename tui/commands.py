@@ -29,7 +29,7 @@ class ExplorerCommands(Provider):
             (f"{say(f'keys.{action.id}')}  ({action.shown})", partial(screen.run_action, action.call))
             for action in ACTIONS
         ]
-        return [*actions, *stages]
+        return [*stages, *actions]
 
     async def discover(self) -> Hits:
         for name, command in self._commands():

@@ -7,6 +7,7 @@ from engine.ops import GivenWeight
 from engine.stages import Stage
 from tui.dimensions import dimensions
 from tui.language import Language
+from tui.naming import name_of
 from tui.session import Session
 
 
@@ -45,11 +46,12 @@ def _by_hand(operand: Operand) -> bool:
 def values_of(session: Session) -> dict[str, object]:
     """What the sentences' placeholders stand for at the reader's place."""
     tokens, keys, key = session.tokens, session.keys, session.key
+    query = name_of(tokens, session.query)
     return dimensions(session.trace, session.trace.stages[session.position]) | {
         "N": len(tokens),
-        "query": tokens[session.query].label,
-        "key": keys[key].label if key is not None else "",
-        "token": tokens[session.query].label,
+        "query": query,
+        "key": name_of(keys, key) if key is not None else "",
+        "token": query,
         "position": session.query,
         "head": session.head,
         "layer": 0 if session.layer is None else session.layer,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from engine.axes import Axis
 from engine.operand import Array, Cell, Constant, Index, Operand
-from engine.ops import Softmax, Successors, Tokenize
+from engine.ops import MergeHeads, Softmax, SplitHeads, Successors, Tokenize
 from engine.stages import Stage
 from tui.widgets.numbers import Kind
 
@@ -86,7 +87,12 @@ class OperandGrid:
     @property
     def limit(self) -> float:
         """The largest magnitude, for the colour scale; 1 for shares."""
-        return 1.0 if self.kind == "share" else _limit(self)
+        return 1.0 if self.kind == "share" else _extent(self)[0]
+
+    @property
+    def low(self) -> float:
+        """The low end of the colour scale: 0 where no number is below it."""
+        return -self.limit if self.kind == "signed" and _extent(self)[1] else 0.0
 
     @property
     def has_masked(self) -> bool:
@@ -105,7 +111,14 @@ class OperandGrid:
 
     def row_label(self, row: int) -> str:
         """What stands at a row."""
-        return self.row_axis.label(row, self.text) if self.row_axis else ""
+        axis = self.row_axis
+        # A single number needs no number.
+        return axis.label(row, self.text) if axis is not None and axis.symbol != "1" else ""
+
+    @property
+    def row_names(self) -> Sequence[str] | None:
+        """What stands along the rows; None where they are only numbered."""
+        return self.row_axis.labels_of(self.text) if self.row_axis else None
 
     def column_label(self, column: int) -> str:
         """What stands at a column."""
@@ -162,16 +175,31 @@ class OperandGrid:
         return None if axis is None else self.operand.axes[axis]
 
 
+def head_columns(stage: Stage, cell: Cell) -> tuple[range, range]:
+    """The columns of one head where several heads stand side by side, in a stage's operand and in its result."""
+    if isinstance(stage.op, SplitHeads) and stage.axes[1].size > 1:
+        width = stage.axes[-1].size
+        first = cell[1] * width
+        return range(first, first + width), range(0)
+    if isinstance(stage.op, MergeHeads) and stage.inputs[0].axes[1].size > 1:
+        width = stage.inputs[0].axes[-1].size
+        first = cell[-1] // width * width
+        return range(0), range(first, first + width)
+    return range(0), range(0)
+
+
 def _scanned(grid: OperandGrid) -> Array:
     rows = slice(None, None, max(1, grid.rows * grid.columns // SCANNED))
     return grid.window(rows, slice(None))
 
 
 @lru_cache(maxsize=256)
-def _limit(grid: OperandGrid) -> float:
+def _extent(grid: OperandGrid) -> tuple[float, bool]:
+    """The largest magnitude, and whether there are numbers below zero."""
     part = _scanned(grid)
-    largest = float(np.max(np.abs(part), where=np.isfinite(part), initial=0.0))
-    return largest or 1.0
+    finite = np.isfinite(part)
+    largest = float(np.max(np.abs(part), where=finite, initial=0.0))
+    return largest or 1.0, bool(np.any(part < 0, where=finite))
 
 
 @lru_cache(maxsize=256)

@@ -14,6 +14,9 @@ NOT_LAST = "（“‘《〈【("
 # A run of Latin letters and numbers, a run of blanks, or one other character.
 PIECES = re.compile(r"[^\s\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef“”‘’—…]+|\s+|.", re.DOTALL)
 
+# A sentence, with the quotes and brackets that close after its full stop; a point within a number ends none.
+SENTENCES = re.compile(r".+?(?:[。！？][”’）]*|[.!?][”’)]*(?:\s+|$)|$)", re.DOTALL)
+
 
 def wrap(text: str, width: int) -> list[str]:
     """The text in lines of at most ``width`` terminal cells (a single longer word is cut)."""
@@ -31,6 +34,21 @@ def wrap(text: str, width: int) -> list[str]:
             unit = unit[len(part) :].lstrip()
         line += unit
     return [*lines, line.rstrip()] if line else lines
+
+
+def opening(text: str, width: int, lines: int, after: int = 0) -> list[str]:
+    """The text in lines of ``width`` cells, up to the end of the last sentence that fits on so many of them.
+
+    Where not all of it fits, rather to the end of one that leaves ``after`` cells free behind it, or a line.
+    """
+    whole = wrap(text, width)
+    if len(whole) <= lines:
+        return whole
+    sentences = SENTENCES.findall(text)
+    openings = [wrap("".join(sentences[:count]), width) for count in range(len(sentences) - 1, 0, -1)]
+    fitting = [found for found in openings if len(found) <= lines]
+    roomy = (found for found in fitting if len(found) < lines or cell_len(found[-1]) + after <= width)
+    return next(roomy, fitting[0] if fitting else [])
 
 
 def _units(text: str) -> Iterator[str]:

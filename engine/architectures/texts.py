@@ -169,7 +169,7 @@ class Reader:
         if ids.shape[1] > self._positions:
             raise InputError(
                 "text-too-long",
-                "the text has {count} tokens; {model} has {limit} positions",
+                "the text has {count} tokens; {model} has {limit} positions: shorten it, or take a model with more",
                 count=ids.shape[1],
                 model=self._model,
                 limit=self._positions,

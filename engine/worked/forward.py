@@ -142,7 +142,8 @@ class Example(Recording):
         if scores is not None:
             weights = self.shared_out(scores, q, heads)  # B×H×N×M
         elif "weights" in paper:
-            weights = self.given(here, "weights", "weights", (texts, heads, queries, self.seen.keys))  # B×H×N×M
+            axes = (texts, heads, queries, self.seen.keys)
+            weights = self.given(here, "weights", "weights", axes, shares=True)  # B×H×N×M
         if weights is None or v is None:
             return None
         values = self.split("v", v, heads, self.seen.keys)  # B×H×M×d
@@ -244,7 +245,8 @@ class Example(Recording):
         if logits is not None:
             probabilities = self.stage(self.root, "probabilities", Softmax(), logits, key="probabilities")  # B×N×V
         elif "probabilities" in paper:
-            probabilities = self.given(self.root, "probabilities", "probabilities", (*tokens, entries))  # B×N×V
+            axes = (*tokens, entries)
+            probabilities = self.given(self.root, "probabilities", "probabilities", axes, shares=True)  # B×N×V
         else:
             return
         if "target" in paper:

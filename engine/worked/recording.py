@@ -17,6 +17,7 @@ from engine.trace import Trace
 from engine.worked.comparison import Comparison
 from engine.worked.numbers import Matrix, Numbers
 from engine.worked.paper import Paper
+from engine.worked.shares import check_shares
 
 # More numbers than this are not computed for one stage.
 STAGE_LIMIT = 1 << 24
@@ -43,15 +44,25 @@ class Recording:
         return stage
 
     def given(
-        self, here: Recorder, name: str, key: str, axes: Sequence[Axis], symbol: str = "", fits: str = ""
+        self,
+        here: Recorder,
+        name: str,
+        key: str,
+        axes: Sequence[Axis],
+        symbol: str = "",
+        fits: str = "",
+        *,
+        shares: bool = False,
     ) -> Stage:
-        """Record a stage that the file gives."""
+        """Record a stage that the file gives; ``shares`` says that its rows share out 1."""
         matrix, known = self.paper.matrix(key, axes, fits)
         if np.isnan(matrix.values).any():
             text = "{file}: {entry} gives only some rows; nothing computes the others, so that all are needed"
             raise FileError("worked-partial", text, file=self.paper.at(key), entry=key)
         if matrix.values.size > STAGE_LIMIT:
             raise self.too_large(key, matrix.values.size)
+        if shares:
+            check_shares(matrix, known, self.paper.at(key), key)
         numbers = matrix.values.astype(np.float32)
         return here.stage(name, Given(numbers, known, self.paper.source(key)), symbol=symbol or key)
 

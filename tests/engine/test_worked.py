@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import pytest
 from engine.errors import FileError
 from engine.ops import Given, GivenWeight
 from engine.worked import Worked, load_worked, shipped_worked
+from engine.worked.paper import SETTINGS, STAGES, WEIGHTS
 
 SHIPPED = {
     "cat-dog",
@@ -19,6 +21,8 @@ SHIPPED = {
     "masked-softmax",
     "next-token-loss",
     "question-and-report",
+    "root-d",
+    "root-d-left-out",
     "rope-pair",
     "self-attention-3x3",
     "shapes",
@@ -146,6 +150,20 @@ def test_cat_dog_by_hand() -> None:
     assert rows(load_worked("cat-dog"), "attention.weights")[0] == pytest.approx([x / sum(powers) for x in powers])
 
 
+def test_the_same_scores_with_and_without_the_division() -> None:
+    divided, left_out = load_worked("root-d"), load_worked("root-d-left-out")
+    assert rows(divided, "attention.scores")[0] == rows(left_out, "attention.scores")[0] == [8, 4, 0]
+    assert "attention.scaled" not in left_out.trace
+    for worked, scale in ((divided, 4), (left_out, 1)):
+        powers = [math.exp(x / scale) for x in (8, 4, 0)]
+        wanted = [x / sum(powers) for x in powers]
+        found = rows(worked, "attention.weights")
+        assert found[0] == pytest.approx(wanted)
+        # Each row has the numbers of the one before, a place on.
+        assert found[1] == pytest.approx([wanted[2], *wanted[:2]])
+        assert found[2] == pytest.approx([*wanted[1:], wanted[0]])
+
+
 def test_the_masked_softmax_and_what_is_printed_of_it() -> None:
     worked = load_worked("masked-softmax")
     like = rows(worked, "attention.weights")[2]
@@ -269,6 +287,39 @@ def test_what_is_given_and_computed_is_compared(write: Write) -> None:
     assert scaled.gap == pytest.approx(2.828427 - 2.8, abs=1e-5)
 
 
+def test_shares_that_are_rounded_need_not_add_up_to_1_exactly(write: Write) -> None:
+    for given in ("[0.33, 0.33, 0.33]", "[0.333, 0.333, 0.333]", "[0.3, 0.3, 0.3]", "[0.67, 0.17, 0.17]", "[0, 1, 0]"):
+        worked = load_worked(write(f'tokens = ["a", "b", "c"]\nweights = [{given}, [1, 0, 0], [0.0, 0.5, 0.5]]'))
+        assert worked.trace["attention.weights"].value[0, 0, 1].tolist() == [1, 0, 0]
+    # As float32 softmaxes are printed.
+    load_worked(write('tokens = ["a"]\nprobabilities = [[0.09003057, 0.24472848, 0.66524094]]'))
+    load_worked(write('tokens = ["a"]\nprobabilities = [[0.33333334, 0.33333334, 0.33333334]]'))
+
+
+def test_shares_of_many_texts_and_heads(write: Write) -> None:
+    text = """
+    tokens = [["a", "b"], ["c", "d"]]
+    heads = 2
+    weights = [
+        [[[1, 0], [0.5, 0.5]], [[1, 0], [0, 1]]],
+        [[[1, 0], [0.5, 0.5]], [[1, 0], [0.7, 0.5]]],
+    ]
+    """
+    with pytest.raises(FileError) as caught:
+        load_worked(write(text))
+    assert "own.toml:4: weights[1,1,1], the row of d, adds up to 1.2; as it is written it must be 1 ± 0.1" in str(
+        caught.value
+    )
+
+
+def test_wrong_weights_are_compared_where_they_can_be_computed(write: Write) -> None:
+    text = 'tokens = ["a", "b"]\nscores = [[0, 0], [0, 0]]\nweights = [[0.9, 0.9], [-0.5, 0.5]]'
+    (weights,) = load_worked(write(text)).comparisons
+    assert not weights.agrees
+    assert weights.gap == 1.0
+    assert weights.stage.value.tolist() == [[[[0.5, 0.5], [0.5, 0.5]]]]
+
+
 def test_what_is_given_says_where(write: Write) -> None:
     stage = load_worked(write('tokens = ["a"]\nscores = [[1.5]]')).trace["attention.scores"]
     assert isinstance(stage.op, Given)
@@ -284,6 +335,27 @@ def test_scores_are_divided_only_where_it_is_known_by_what(write: Write) -> None
     assert "attention.scaled" not in given
     divided = load_worked(write('tokens = ["a"]\nscores = [[8]]\nscale = 4')).trace
     assert divided["attention.scaled"].value.tolist() == [[[[2]]]]
+
+
+# What is written about it
+
+
+@pytest.fixture
+def page() -> str:
+    (path,) = {path.parent / "README.md" for path in shipped_worked().values()}
+    return path.read_text("utf-8")
+
+
+def test_the_page_about_the_format_names_every_key(page: str) -> None:
+    for key in (*SETTINGS, *STAGES, *WEIGHTS):
+        assert f"`{key}`" in page or (key.startswith("b_") and "`b_…`" in page), key
+
+
+def test_the_example_on_that_page_works(page: str, write: Write) -> None:
+    (example,) = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
+    (weights,) = load_worked(write(example)).comparisons
+    assert weights.agrees
+    assert weights.stage.name == "attention.weights"
 
 
 # What is wrong
@@ -310,6 +382,34 @@ BASE = 'tokens = ["我", "爱", "你"]\n'
         (BASE + "weights = [[1, 0, 0], [0, 1], [0, 0, 1]]", "worked-ragged", "weights[1] has 2 numbers"),
         (BASE + "weights = [[1, 0, 0], 3, [0, 0, 1]]", "worked-ragged", "weights[1] has 1"),
         (BASE + "weights = [[1, 0], [0, 1]]", "worked-shape", "N×M = 2×2; it must be N×M = 3×3"),
+        (
+            BASE + "\nweights = [[1, 0, 0], [0.45, 0.10, 0.35], [0, 0, 1]]",
+            "worked-row-sum",
+            "own.toml:3: weights[0,0,1], the row of 爱, adds up to 0.9; as it is written it must be 1 ± 0.015",
+        ),
+        (BASE + "weights = [[1, 0, 0], [0.45, 0.10, 0.466], [0, 0, 1]]", "worked-row-sum", "1.016;"),
+        (
+            BASE + "weights = [[1, 0, 0], [0, 1, 0], [0, 1, 1]]",
+            "worked-row-sum",
+            "of 你, adds up to 2; as it is written it must be 1",
+        ),
+        (BASE + "weights = [[1, 0, 0], [0, 0, 0], [0, 0, 1]]", "worked-row-sum", "of 爱, adds up to 0;"),
+        (
+            BASE + "weights = { shape = [3, 3], fill = 0.2 }",
+            "worked-row-sum",
+            "of 我, adds up to 0.6; as it is written",
+        ),
+        (
+            BASE + "weights = [[1, 0, 0], [1.5, -0.5, 0], [0, 0, 1]]",
+            "worked-negative-share",
+            "weights[0,0,1,1] is -0.5, in the row of 爱;",
+        ),
+        (
+            'tokens = ["a"]\nprobabilities = [[0.5, 0.2]]',
+            "worked-row-sum",
+            "probabilities[0,0], the row of a, adds up to 0.7",
+        ),
+        ('tokens = ["a"]\nprobabilities = [[1.2, -0.2]]', "worked-negative-share", "probabilities[0,0,1] is -0.2"),
         (BASE + 'weights = [["a", 0, 0], [0, 1, 0], [0, 0, 1]]', "worked-number", "holds a;"),
         (BASE + "weights = [[true, 0, 0], [0, 1, 0], [0, 0, 1]]", "worked-number", "True"),
         (BASE + "V = [[nan], [1], [2]]", "worked-number", "NaN"),

@@ -167,7 +167,7 @@ class TestPlaces:
         trace = sample.trace(["我爱你", "猫"])
         scores, gain = trace["layers.0.attention.scores"], trace["norm"].inputs[1]
         assert place_text(scores, (0, 1, 1, 0), 0, EN) == "scores[head 1, 爱, 我]"
-        assert place_text(scores, (1, 1, 0, 2), 1, ZH) == "scores[头 1, 猫, <pad>]"
+        assert place_text(scores, (1, 1, 0, 2), 1, ZH) == "scores[头 1, 猫, <pad>₂]"
         assert place_text(trace["logits"], (0, 2, 1983), 0, EN) == "logits[你, 爱]"
         assert place_text(gain, (7,), 0, EN) == f"{gain.symbol}[7]"
 

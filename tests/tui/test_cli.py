@@ -247,12 +247,38 @@ def test_options_that_are_wrong(arguments: list[str]) -> None:
         (["我", "--verify", "expected.npz"], "--verify"),
         (["我", "--check"], "--check"),
         (["我", "--loop"], "--loop"),
+        (["--worked", "shapes", "--model", "tiny-gpt"], "--model"),
+        (["--worked", "shapes", "--target", "I"], "--target"),
+        (["--demo", "tour", "--head", "0"], "--head"),
+        (["--demo", "tour", "--check", "--speed", "1"], "--speed"),
+        (["我", "--report", "--theme", "dark"], "--theme"),
+        (["--demo", "tour", "--check", "--target", "I"], "tiny-gpt"),
+        (["我", "--report", "--stage", "layers.0.attention.scores", "--layer", "1"], "1"),
     ],
 )
-def test_options_that_do_not_go_with_what_stands_beside_them(arguments: list[str], option: str) -> None:
-    done = run(*arguments)
+def test_options_that_do_not_go_with_what_stands_beside_them(
+    invoke: Callable[..., Done], arguments: list[str], option: str
+) -> None:
+    done = invoke(*arguments)
     assert done.code == 2
     assert option in done.message
+
+
+def test_a_demo_on_another_model(invoke: Callable[..., Done]) -> None:
+    fits = invoke("--demo", "graph", "--check", "--model", "tiny-bert")
+    assert (fits.code, fits.err) == (0, "")
+    # Nothing is cut in a model that sees what comes later.
+    assert re.search(r"graph.*1", fits.out)
+    unfit = invoke("--demo", "cross-attention", "--check", "--model", "tiny-gpt")
+    assert unfit.code == 1
+    assert "cross-attention.toml" in unfit.message
+    assert "encoder.tokens" in unfit.message
+
+
+def test_a_demo_works_as_it_is(invoke: Callable[..., Done]) -> None:
+    done = invoke("--demo", "mask", "--check")
+    assert (done.code, done.err, done.out.count("\n")) == (0, "", 1)
+    assert "mask" in done.out
 
 
 @pytest.mark.parametrize("arguments", [[], ["--format", "csv"], ["--format", "json"]])

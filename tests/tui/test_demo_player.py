@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 from rich.cells import cell_len
+from textual.content import Content
 from textual.pilot import Pilot
+from textual.widgets import Static
 
 from tests.tui.exploring import squeeze
 from tui.demo.caption import Caption
@@ -17,8 +19,9 @@ from tui.demo.headless import settle
 from tui.demo.play import play
 from tui.demo.player import Player
 from tui.demo.screen import DemoApp
-from tui.language import language
+from tui.language import LANGUAGES, language
 from tui.screens.explorer import Explorer
+from tui.screens.help import DEMO_KEYS
 
 LESSON = """\
 text = "我爱你"
@@ -327,6 +330,48 @@ async def test_the_caption_has_its_own_place(playing: Opener, size: tuple[int, i
             assert squeeze(explorer.said) in squeeze(it.text)
             assert all(cell_len(line) <= size[0] for line in it.text.splitlines())
             await it.press("right")
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (40, 12)])
+@pytest.mark.parametrize("lang", LANGUAGES)
+async def test_help_lists_the_demos_keys(playing: Opener, lang: str, size: tuple[int, int]) -> None:
+    say = language(lang)
+    async with playing(lang, size) as it:
+        for before in ((), ("escape",), ("space", "right", "right", "right")):
+            await it.press(*before, "question_mark")
+            assert it.over == "Help"
+            page = it.app.screen.query_one("#keys", Static)
+            assert isinstance(page.content, Content)
+            lines = page.content.plain.splitlines()
+            assert all(cell_len(line.rstrip()) <= size[0] - 4 for line in lines)
+            # The demo's keys stand before the explorer's.
+            begin, end = lines.index(say("help.demo")), lines.index(say("help.step"))
+            shown = squeeze("".join(lines[begin:end]))
+            assert squeeze(say("help.demo_intro")) in shown
+            for keys, name in DEMO_KEYS:
+                keys = keys.format(space=say("demo_keys.space"))
+                assert squeeze(keys + say(f"demo_keys.{name}")) in shown, name
+            await it.press("escape")
+            assert it.over in ("", "DemoPredictions")
+
+
+async def test_the_keys_that_help_lists_are_those_there_are(playing: Opener) -> None:
+    assert [name for _, name in DEMO_KEYS] == ["pause", "on", "back", "leave", "take_up"]
+    async with playing(lesson=LESSON.replace('wait = "key"', "wait = 1000")) as it:
+        for key in ("space", "d"):
+            await it.press(key)
+            assert it.player.paused
+            await it.press(key)
+            assert not it.player.paused
+        await it.press("right", "right")
+        assert it.player.index == 2
+        await it.press("left")
+        assert it.player.index == 1
+        for key in ("space", "d"):
+            await it.press("escape")
+            assert it.player.away
+            await it.press(key)
+            assert (it.player.away, it.player.index) == (False, 1)
 
 
 async def test_the_mouse_does_what_the_keys_do(playing: Opener) -> None:

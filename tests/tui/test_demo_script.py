@@ -9,9 +9,11 @@ import pytest
 
 from engine.errors import EngineError
 from engine.model import Model, load
+from engine.worked import load_worked
 from tui.demo import facts
+from tui.demo.fact import NoFactError
 from tui.demo.lines import Lines
-from tui.demo.rehearsal import Rehearsal, reading_time, rehearse
+from tui.demo.rehearsal import Instead, Rehearsal, reading_time, rehearse
 from tui.demo.script import placeholders, read
 from tui.demo.shipped import find_demo, list_demos, shipped_demos
 from tui.demo.template import new, save_scene, scene_here, start
@@ -47,9 +49,9 @@ def write(tmp_path: Path) -> Callable[[str], Path]:
     return written
 
 
-def rehearsed(path: Path, texts: list[str] | None = None) -> Rehearsal:
+def rehearsed(path: Path, *texts: str, model: str | None = None, targets: tuple[str, ...] = ()) -> Rehearsal:
     demo = read(path)
-    return rehearse(demo, load(demo.model), language("en"), texts=texts)
+    return rehearse(demo, load(model or demo.model), language("en"), instead=Instead(model, texts, targets))
 
 
 def scene(*lines: str) -> str:
@@ -222,12 +224,48 @@ def test_a_scene_stays_as_long_as_its_caption_takes_to_read(write: Callable[[str
 def test_other_texts_leave_out_what_is_not_so_of_them(write: Callable[[str], Path]) -> None:
     path = write(HEAD + SCENE + scene("holds = [\"key = '我'\"]") + scene('say.zh = "{text}"', 'say.en = "{text}"'))
     assert len(rehearsed(path).states) == 3
-    other = rehearsed(path, ["猫追狗"])
+    other = rehearsed(path, "猫追狗")
     assert other.left_out == 1
     assert [other.caption(number, "zh") for number in (0, 1)][1] == "猫追狗"
     # 爱 stood in the second place, and so does 追.
     assert other.caption(0, "zh").startswith("“追”看“猫”")
-    assert rehearsed(path, ["猫"]).caption(0, "zh").startswith("“猫”看“猫”")
+    assert rehearsed(path, "猫").caption(0, "zh").startswith("“猫”看“猫”")
+
+
+def test_another_model_leaves_out_what_is_not_so_of_it(write: Callable[[str], Path]) -> None:
+    path = write(HEAD + SCENE + scene('holds = ["hidden > 0"]') + scene('say.zh = "{N}"', 'say.en = "{N} tokens"'))
+    assert len(rehearsed(path).states) == 3
+    encoder = rehearsed(path, model="tiny-bert")
+    assert (len(encoder.states), encoder.left_out) == (2, 1)
+    weight = encoder.states[0].trace["layers.0.attention.weights"].value[0, 0, 2, 1]
+    assert encoder.caption(0, "en") == f"爱 looks at 我: {weight:.3f}"
+    # Tokens that begin and end a text are the encoder's own.
+    assert encoder.caption(1, "en") == "5 tokens"
+    with pytest.raises(EngineError, match=r"line 9: layers\.0\.attention\.weights could be encoder"):
+        rehearsed(path, model="tiny-translator")
+
+
+def test_a_model_that_is_the_demos_own_changes_nothing(write: Callable[[str], Path]) -> None:
+    path = write(HEAD + SCENE + scene('holds = ["value > 2"]'))
+    with pytest.raises(EngineError, match="value > 2 is not so"):
+        rehearsed(path, model="tiny-gpt")
+
+
+def test_where_nothing_is_true_nothing_is_shown(write: Callable[[str], Path]) -> None:
+    path = write(HEAD + scene('stage = "layers.0.attention.weights"', 'cell = ["我"]', 'holds = ["hidden = 2"]'))
+    assert len(rehearsed(path).states) == 1
+    with pytest.raises(EngineError, match="nothing that this demo says is so"):
+        rehearsed(path, "猫")
+
+
+def test_a_translation_begins_as_it_is_told(write: Callable[[str], Path]) -> None:
+    head = HEAD.replace("tiny-gpt", "tiny-translator").replace("我爱你", "我爱你。")
+    path = write(head + scene('stage = "decoder.tokens"', 'say.zh = "{tokens}"', 'say.en = "{tokens}"'))
+    begun = rehearsed(path, targets=("We",))
+    assert begun.states[0].trace.texts == ("We",)
+    assert begun.caption(0, "en").split()[-1].endswith("We")
+    with pytest.raises(EngineError, match="2 target texts for 1 source"):
+        rehearsed(path, targets=("We", "I"))
 
 
 def test_every_fact_can_be_had_somewhere(sample: Model) -> None:
@@ -246,8 +284,18 @@ def test_every_fact_can_be_had_somewhere(sample: Model) -> None:
                 said = facts.fact(session, fact).text
                 assert said or fact == "text"
                 found.add(fact)
-            except facts.NoFactError:
+            except NoFactError:
                 pass
+    printed = load_worked("masked-softmax")
+    session = Session(printed, printed.trace, 1 << 30)
+    session.go(session.trace["attention.weights"])
+    session.look_at_query(2)
+    assert facts.fact(session, "printed").text == "0.08"
+    session = Session(sample, sample.trace(["我爱你"]), 1 << 30)
+    session.go(session.trace["layers.0.attention.masked"])
+    assert facts.fact(session, "matrix").text == "mask"
+    assert facts.fact(session, "matrix_shape").text == "1×N×M = 1×3×3"
+    found |= {"printed", "matrix", "matrix_shape"}
     assert set(facts.names()) - found == set()
 
 

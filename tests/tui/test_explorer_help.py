@@ -32,6 +32,8 @@ class TestHelp:
                 assert squeeze(action.shown + it.say(f"keys.{action.id}")) in shown, action.id
             for group in {action.group for action in ACTIONS}:
                 assert it.say(f"help.{group}") in lines
+            # There is no demo, whose keys would be listed.
+            assert it.say("help.demo") not in lines
             # Its end can be reached.
             await it.press("end")
             await it.until(lambda: squeeze(lines[-1]) in it.squeezed())
@@ -66,10 +68,11 @@ class TestPalette:
                 assert isinstance(it.top, opens)
                 await it.press("escape")
 
-    async def test_lists_actions_and_stages_without_being_asked(self, explore: Explore) -> None:
+    @pytest.mark.parametrize("key", ["colon", "ctrl+p"])
+    async def test_lists_stages_without_being_asked(self, explore: Explore, key: str) -> None:
         async with explore("我爱你", size=(120, 40), lang="en") as it:
-            await it.press("colon")
-            await it.until(lambda: it.say("keys.step_on") in it.text())
+            await it.press(key)
+            await it.until(lambda: "layers.0.attention.q_heads" in it.text())
             assert it.say("palette.placeholder") in it.text()
 
     async def test_is_left_by_escape(self, explore: Explore) -> None:
@@ -91,3 +94,12 @@ class TestPalette:
         await it.press("enter")
         await it.until(lambda: not isinstance(it.top, CommandPalette))
         await it.settle()
+
+
+async def test_ctrl_c_says_how_to_leave(explore: Explore) -> None:
+    async with explore("我爱你", size=(120, 40), lang="en") as it:
+        await it.press("ctrl+c")
+        assert it.say("quit.hint") in "".join(it.lines(it.screen.keys))
+        # Over another screen there is no place to say it.
+        await it.press("question_mark", "ctrl+c")
+        assert isinstance(it.top, Help)

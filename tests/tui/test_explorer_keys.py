@@ -43,7 +43,7 @@ class TestStepping:
         async with explore("我爱你", at=SCORES) as it:
             for key, head in (("right_square_bracket", 1), ("left_square_bracket", 0), ("left_square_bracket", 3)):
                 await it.press(key)
-                assert f"头 {head}/3" in it.lines(it.screen.top)[0]
+                assert f"头 {head}（共 4）" in it.lines(it.screen.top)[0]
                 shown = f"scores[头 {head}, 你, 我] = "
                 assert shown in it.text(it.screen.number)
                 assert f"{it.session.operand.value[0, head, 2, 0]:.2f}".replace("-", "−") in it.text(it.screen.equation)

@@ -36,14 +36,14 @@ class TestMatrices:
     async def test_a_cell_of_the_result_is_looked_at(self, explore: Explore) -> None:
         async with explore("我爱你", at="layers.0.attention.weights") as it:
             result = it.screen.query_one("#result")
-            await it.click_on("0.918", result)
+            await it.click_on("0.9179", result)
             assert it.session.cell == (0, 0, 1, 0)
             assert "weights[头 0, 爱, 我] = 0.918" in it.text(it.screen.number)
             assert it.session.operand.name == "layers.0.attention.weights"
 
     async def test_a_cell_of_an_operand_is_followed(self, explore: Explore) -> None:
         async with explore("我爱你", at="layers.0.attention.weights") as it:
-            await it.click_on("3.76", it.screen.query_one("#operand-0"))
+            await it.click_on("3.7583", it.screen.query_one("#operand-0"))
             assert it.session.operand.name == "layers.0.attention.masked"
             assert it.session.cell == (0, 0, 2, 1)
             await it.press("escape")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Callable
 from pathlib import Path
@@ -24,6 +25,8 @@ ODD = (
     "👨\u200d👩\u200d👧",
     "🇨🇳",
     "👍🏽",
+    "_🏽",
+    "🇨_",
     "x\u0301\u0302y",
     "\u0301",
     "\u202eabc\u2066d",
@@ -81,8 +84,9 @@ class TestLabels:
             labels = [token.label for token in it.session.trace.tokens[0]]
             top = it.lines(it.screen.top)[1].split(f"  {it.say('top.token')} ")[0]
             assert squeeze(top) == squeeze("".join(labels))
-            result = it.lines(it.screen.query_one("#result"))[2 : 2 + len(labels)]
-            for label, line in zip(labels, result, strict=True):
+            # Rows are several lines high where there is room.
+            written = [line for line in it.lines(it.screen.query_one("#result"))[2:] if line.strip(" ▌▐")]
+            for label, line in zip(labels, written[: len(labels)], strict=True):
                 # The name of a row is cut where it is very long.
                 assert line.replace("▸", " ").strip().startswith(label[:11])
             return labels
@@ -112,19 +116,19 @@ class TestLabels:
 
 async def test_columns_of_wide_and_narrow_tokens_line_up(explore: Explore) -> None:
     async with explore("我ab你c", at="layers.0.attention.scores", size=(120, 40)) as it:
-        result = it.screen.query_one("#result")
-        rows = it.lines(result)
+        lines = it.lines(it.screen.query_one("#result"))
         names = [token.label for token in it.session.trace.tokens[0]]
         assert {len(name) == cell_len(name) for name in names} == {True, False}
         # However wide a row's name is, its numbers end in the same cells as those of the other rows.
         ends = []
-        for row, values in enumerate(it.session.operand.value[0, 0]):
-            line, found, at = rows[2 + row], [], 0
-            for value in values:
-                number = f"{value:.2f}".replace("-", "−")
-                at = line.index(number, at) + len(number)
-                found.append(cell_len(line[:at]))
-            ends.append(found)
+        for name, values in zip(names, it.session.operand.value[0, 0], strict=True):
+            line = next(line for line in lines[2:] if line.replace("▸", " ").strip().startswith(name))
+            numbers = list(re.finditer(r"−?\d+\.(\d+)", line))
+            assert [found.group() for found in numbers] == [
+                f"{value:.{len(found.group(1))}f}".replace("-", "−")
+                for value, found in zip(values, numbers, strict=True)
+            ]
+            ends.append([cell_len(line[: found.end()]) for found in numbers])
         assert all(found == ends[0] for found in ends)
 
 

@@ -198,18 +198,18 @@ class TestBatch:
 
     async def test_switches(self, explore: Explore) -> None:
         async with explore("我爱你吗", "猫", at=WEIGHTS) as it:
-            assert "文本 0/1" in it.lines(it.screen.top)[0]
+            assert "文本 0" in it.lines(it.screen.top)[0]
             assert [place.y for place in it.find("吗", it.screen.top)] == [1, 1]
             await it.press("t")
             top = it.lines(it.screen.top)
-            assert "文本 1/1" in top[0]
+            assert "文本 1" in top[0]
             assert top[1].split()[0] == "猫"
             assert "我" not in top[1]
             assert it.session.query == 0
             first = distribution(it, 0, text=1)[0]
             assert f"▸ {first[0]} {100 * first[1]:.0f}%" in it.text(it.screen.way)
             await it.press("t")
-            assert "文本 0/1" in it.lines(it.screen.top)[0]
+            assert "文本 0" in it.lines(it.screen.top)[0]
 
     async def test_padding_is_labelled_and_masked(self, explore: Explore) -> None:
         async with explore("我爱你吗", "猫", at="layers.0.attention.masked", size=(120, 40)) as it:

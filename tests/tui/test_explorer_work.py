@@ -11,8 +11,10 @@ from textual.worker import get_current_worker
 
 from engine.stages import Progress, Stage
 from engine.trace import Trace
-from tests.tui.exploring import Explore, Exploring
-from tui.screens import stage_view
+from tests.tui.exploring import Explore, Exploring, squeeze
+from tui.explanations import explained
+from tui.language import LANGUAGES
+from tui.screens import background, stage_view
 from tui.screens.help import Help
 from tui.screens.predictions import Predictions
 
@@ -51,7 +53,7 @@ def holding(monkeypatch: pytest.MonkeyPatch) -> Iterator[Holding]:
         compute(trace, stages, allowed)
 
     monkeypatch.setattr(stage_view, "AT_ONCE", 0)
-    monkeypatch.setattr(stage_view, "UNASKED", -1)
+    monkeypatch.setattr(background, "UNASKED", -1)
     monkeypatch.setattr(Trace, "compute", compute_when_allowed)
     yield held
     held.let_go()
@@ -104,6 +106,33 @@ async def test_shows_its_progress(explore: Explore, first: Holding) -> None:
         first.let_go()
         await it.settle()
         assert "正在计算" not in it.text()
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+@pytest.mark.parametrize("lang", LANGUAGES)
+async def test_what_is_said_needs_no_numbers(
+    explore: Explore, first: Holding, lang: str, size: tuple[int, int]
+) -> None:
+    async with explore("我爱你", lang=lang, size=size) as it:
+        before = squeeze(it.say.about("tokens", "title", {}))
+        assert before in it.squeezed(it.screen.explanation)
+        await opened(it, first)
+        session, stage = it.session, it.session.trace[LAST]
+        said = it.squeezed(it.screen.explanation)
+        assert before not in said
+        assert squeeze(explained(stage, it.say, "title")) in said
+        assert squeeze(stage.formula) in said
+        assert squeeze(explained(stage, it.say, "explain", session))[:40] in said
+        # Where one is stands on the way, in the tree and at the top; the numbers' place says that they are computed.
+        assert f"{it.say('way.output')} ▸ {LAST}" in it.text(it.screen.way)
+        assert LAST in it.lines(it.screen.top)[0]
+        if size[0] > 110:
+            node = it.screen.tree_view.cursor_node
+            assert node is not None
+            assert node.data is stage
+        assert it.say("top.computing", done=1, count=needed(it)) in it.text(it.screen.equation)
+        assert it.text(it.screen.number).strip() == ""
+        assert session.trace.computed[LAST] == 0
 
 
 async def test_every_key_is_heard_meanwhile(explore: Explore, first: Holding) -> None:
@@ -179,14 +208,14 @@ async def test_quitting_meanwhile(explore: Explore, first: Holding) -> None:
 async def test_the_prediction_is_not_worked_out_unasked_where_that_is_long(
     explore: Explore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(stage_view, "UNASKED", 1000)
+    monkeypatch.setattr(background, "UNASKED", 1000)
     async with explore("我爱你") as it:
         assert it.say("way.pending") in it.text(it.screen.way)
         assert it.session.trace.computed[LAST] == 0
 
 
 async def test_only_what_is_looked_at_is_computed(explore: Explore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stage_view, "UNASKED", -1)
+    monkeypatch.setattr(background, "UNASKED", -1)
     async with explore("我爱你", at="layers.0.attention.q") as it:
         await it.press("right", "k", "l", "z", "T", "right")
         assert sorted(it.session.trace.computed) == sorted(

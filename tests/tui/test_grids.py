@@ -10,8 +10,9 @@ from engine.axes import Axis
 from engine.model import Model
 from engine.operand import Array, Constant, Index, Operand
 from engine.trace import Trace
+from engine.worked import load_worked
 from tui import grids
-from tui.grids import OperandGrid, kind_of, matrix_axes
+from tui.grids import OperandGrid, head_columns, kind_of, matrix_axes
 from tui.widgets.numbers import Kind
 
 
@@ -138,6 +139,8 @@ class TestLabels:
     def test_one_row_has_no_label(self, trace: Trace) -> None:
         gain = grid_of(trace["norm"].inputs[1], 7)
         assert (gain.row_label(0), gain.numbered_rows) == ("", True)
+        loss = grid_of(trace["loss"], 0, 0)
+        assert (loss.rows, loss.columns, loss.row_label(0)) == (1, 1, "")
 
 
 class TestScale:
@@ -170,6 +173,30 @@ class TestScale:
         assert grid_of(trace["layers.0.attention.masked"], 0, 0, 0, 0).has_masked
         assert not grid_of(trace["layers.0.attention.scaled"], 0, 0, 0, 0).has_masked
         assert not grid_of(trace["layers.0.attention.masked"].inputs[1], 0, 0, 0).has_masked
+
+    def test_begins_at_zero_where_nothing_is_below_it(self, trace: Trace) -> None:
+        scaled = grid_of(trace["layers.0.attention.scaled"], 0, 2, 0, 0)
+        assert scaled.low == -scaled.limit
+        assert grid_of(trace["losses"], 0, 0).low == 0.0
+        assert grid_of(trace["layers.0.attention.weights"], 0, 0, 0, 0).low == 0.0
+
+
+class TestHeads:
+    """Which columns are one head's where all heads stand side by side."""
+
+    def test_of_the_operand_that_is_split(self, trace: Trace) -> None:
+        assert head_columns(trace["layers.0.attention.q_heads"], (0, 2, 1, 5)) == (range(32, 48), range(0))
+
+    def test_of_the_result_that_is_joined(self, trace: Trace) -> None:
+        assert head_columns(trace["layers.0.attention.concat"], (0, 1, 50)) == (range(0), range(48, 64))
+
+    def test_of_no_other_stage(self, trace: Trace) -> None:
+        assert head_columns(trace["layers.0.attention.q"], (0, 1, 50)) == (range(0), range(0))
+
+    def test_a_single_head_is_no_part(self) -> None:
+        example = load_worked("cat-dog").trace
+        joined = next(stage for stage in example if stage.name.endswith("concat"))
+        assert head_columns(joined, (0, 0, 1)) == (range(0), range(0))
 
 
 class TestMarks:

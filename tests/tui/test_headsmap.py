@@ -12,8 +12,12 @@ from textual.geometry import Offset
 
 from engine.heads import description
 from engine.model import Model, load
+from engine.worked import load_worked
+from tests.tui.exploring import Explore
 from tests.tui.pictures import hung
-from tui.views.attention import Attention, attention_stages
+from tui.language import language
+from tui.views.attention import Attention, attention_name, attention_stages
+from tui.views.graph import Graph
 from tui.views.headsgrid import plan
 from tui.views.headsmap import HeadsMap
 from tui.views.thumbnails import Raster, levels, pixels
@@ -166,6 +170,15 @@ async def test_the_attentions_of_an_encoder_decoder() -> None:
         assert it.view.chosen == (at, 0)
 
 
+@pytest.mark.parametrize(
+    ("example", "key"), [("masked-softmax", "attention"), ("question-and-report", "cross_attention")]
+)
+def test_an_attention_that_is_in_no_layer_has_a_name(example: str, key: str) -> None:
+    (stage,) = attention_stages(load_worked(example).trace)
+    for lang in ("zh", "en"):
+        assert attention_name(stage, language(lang)) == language(lang)(f"tree.{key}")
+
+
 async def test_more_than_fit_are_scrolled_to(many: Model) -> None:
     async with hung(HeadsMap, many, many.trace("a b c d e f g h"), AT, size=(76, 18)) as it:
         assert "▸" in it.text
@@ -214,3 +227,50 @@ async def test_another_text_is_another_map(sample: Model) -> None:
         it.session.step_text(1)
         it.view.update()
         assert it.text != before
+
+
+@pytest.mark.parametrize(("size", "lang"), [((76, 18), "en"), ((84, 30), "en"), ((150, 40), "en"), ((76, 18), "zh")])
+async def test_what_is_said_of_the_numbers_is_not_cut(sample: Model, size: tuple[int, int], lang: str) -> None:
+    async with hung(HeadsMap, sample, sample.trace("我爱你"), AT, size=size, lang=lang) as it:
+        notes = it.lines[it.find(it.say("heads.even_value")).y].split("  ")
+        first, *_, last = (note.strip() for note in notes if note.strip())
+        whole = [it.say("heads.even_value")]
+        assert first in (*whole, *(f"{whole[0]} · {it.say(f'heads.{name}')}" for name in ("note", "note_short")))
+        assert last == it.say("heads.open")
+        # Measures are shown whole too, or it is said that there are more.
+        found = it.lines[it.find(it.say("heads.even_value")).y - 1].rstrip()
+        measured = Attention(it.session.trace, it.session.trace[AT], 0).measures[0]
+        assert found.endswith("…") is (sum(f" {measure.value:.2f}" in found for measure in measured) < len(measured))
+
+
+# In the explorer
+
+
+async def test_all_that_names_layer_and_head_follows_the_frame(explore: Explore) -> None:
+    async with explore("我爱你", at=AT) as it:
+        await it.press("m", "l", "j")
+        assert isinstance(it.screen.view, HeadsMap)
+        assert it.screen.view.chosen == ("layers.1.attention.weights", 1)
+        assert (it.session.operand.name, it.session.head) == ("layers.1.attention.weights", 1)
+        assert it.say("top.layer", place=1) in it.lines(it.screen.top)[0]
+        assert it.say("top.head", place=1) in it.lines(it.screen.top)[0]
+        assert f"{it.say('way.layer', layer=1)} ▸ weights" in it.text(it.screen.way)
+        await it.press("k", "h")
+        assert (it.session.operand.name, it.session.head) == (AT, 0)
+        assert f"{it.say('way.layer', layer=0)} ▸ weights" in it.text(it.screen.way)
+
+
+async def test_another_head_of_the_layer_keeps_the_stage(explore: Explore) -> None:
+    async with explore("我爱你", at="layers.0.attention.scores") as it:
+        await it.press("m", "l")
+        assert (it.session.operand.name, it.session.head) == ("layers.0.attention.scores", 1)
+
+
+@pytest.mark.parametrize("before", [("v",), ("v", "v")], ids=["all", "mean"])
+async def test_enter_opens_that_head_alone_whatever_the_graph_showed(explore: Explore, before: tuple[str, ...]) -> None:
+    async with explore("我爱你", at=AT) as it:
+        await it.press("g", *before, "m", "j", "l", "l", "enter")
+        assert isinstance(it.screen.view, Graph)
+        assert (it.session.operand.name, it.session.head) == ("layers.1.attention.weights", 2)
+        heading = it.lines(it.screen.view)[0]
+        assert f"{it.say('graph.title')}  {it.say('graph.head', head=2)}" in heading

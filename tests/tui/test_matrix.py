@@ -16,7 +16,7 @@ from textual.geometry import Size
 from textual.pilot import Pilot
 from textual.strip import Strip
 
-from tui.widgets.matrix import MatrixView
+from tui.widgets.matrix import Look, MatrixView
 from tui.widgets.numbers import ASCII, Kind, NumberFormat, align, cut
 from tui.widgets.palette import MASKED, NAN, ZERO, Palette, palette_for
 
@@ -204,7 +204,7 @@ class TestNumbers:
             assert style_at(strip, view.measure().width - 7 * 2 + 2) == palette.style(NAN)
 
     async def test_ids_are_written_out_in_heat_mode_too(self) -> None:
-        view = MatrixView(sheet([[50256, 0, 11]], "ids", 50256, column_labels=TOKENS), mode="heat")
+        view = MatrixView(sheet([[50256, 0, 11]], "ids", 50256, column_labels=TOKENS), look=Look("heat"))
         async with Shown(view).run_test():
             assert view.render_line(1).text.split() == ["0", "50256", "0", "11"]
 
@@ -236,7 +236,7 @@ class TestNumbers:
 
     async def test_ascii(self) -> None:
         view = MatrixView(sheet([[-1.5, -np.inf]], limit=1.5))
-        view.glyphs = ASCII
+        view.look = Look(glyphs=ASCII)
         view.cursor = (0, 0)
         async with Shown(view).run_test():
             assert view.render_line(1).text.isascii()
@@ -246,61 +246,79 @@ class TestNumbers:
 
 class TestHeat:
     async def test_cells_are_blank_and_coloured(self) -> None:
-        view = MatrixView(scores(), mode="heat")
+        view = MatrixView(scores(), look=Look("heat"))
         async with Shown(view).run_test():
             palette = palette_for(view)
             levels = palette.levels(scores().values, "signed", 14.42)
-            assert lines(view) == ["    我爱你", " 我       ", " 爱       ", " 你       "]
+            assert lines(view) == ["    我  你", " 我       ", " 爱       ", " 你       "]
             for row, column in np.ndindex(3, 3):
                 assert style_at(view.render_line(1 + row), 4 + 2 * column) == palette.style(int(levels[row, column]))
 
-    async def test_gap_and_width(self) -> None:
-        view = MatrixView(scores(), mode="heat")
-        view.cell_width, view.gap = 4, 1
+    async def test_wide_cells(self) -> None:
+        view = MatrixView(scores(), look=Look("heat", 4))
         async with Shown(view).run_test():
-            assert lines(view)[0] == "     我   爱   你 "
-            assert view.measure() == Size(4 + 3 * 4 + 2, 4)
-            blank = palette_for(view).blank
-            assert [style_at(view.render_line(1), x) == blank for x in range(4, 18)] == (
-                [False] * 4 + [True] + [False] * 4 + [True] + [False] * 4
-            )
+            assert lines(view)[0] == "     我  爱  你 "
+            assert view.measure() == Size(4 + 3 * 4, 4)
+
+    async def test_rows_of_several_lines(self) -> None:
+        view = MatrixView(sheet([[1, -np.inf], [0, 1]], row_labels="我你"), look=Look(row_height=3))
+        view.cursor = (0, 0)
+        app = Shown(view)
+        async with app.run_test() as pilot:
+            palette, levels = palette_for(view), palette_for(view).levels(np.array([1.0, 0.0]), "signed", 1.0)
+            assert view.size == view.measure() == Size(4 + 2 * 7, 1 + 2 * 3)
+            assert lines(view) == [
+                "         0      1 ",
+                "    ▌     ▐╱╱╱╱╱╱╱",
+                "▸我 ▌ 1.00▐ ╱╱╱−∞ ",
+                "    ▌     ▐╱╱╱╱╱╱╱",
+                "                  ",
+                " 你   0.00   1.00 ",
+                "                  ",
+            ]
+            for y, level in zip(range(4, 7), levels[[1, 1, 1]].tolist(), strict=True):
+                assert style_at(view.render_line(y), 8).bgcolor == palette.style(level).bgcolor
+            assert not style_at(view.render_line(1), 7).underline
+            await pilot.click(view, offset=(14, 6))
+            await pilot.pause()
+            assert [(event.row, event.column) for event in app.clicked] == [(1, 1)]
 
     async def test_masked(self) -> None:
-        view = MatrixView(sheet([[1, -np.inf]]), mode="heat")
+        view = MatrixView(sheet([[1, -np.inf]]), look=Look("heat"))
         async with Shown(view).run_test():
             assert view.render_line(1).text.endswith("  ╱╱")
 
     async def test_cursor(self) -> None:
-        view = MatrixView(scores(), mode="heat")
+        view = MatrixView(scores(), look=Look("heat"))
         view.cursor = (0, 1)
         async with Shown(view).run_test() as pilot:
             assert view.render_line(1).text == "▸我   ▌▐  "
-            view.cell_width = 1
+            view.look = Look("heat", 1)
             await pilot.pause()
             assert view.render_line(1).text == "▸我  ▪ "
 
     @pytest.mark.usefixtures("no_colour")
     async def test_without_colour_a_cell_says_sign_and_size(self) -> None:
-        view = MatrixView(sheet([[-1, -0.71, 0, 0.35, 1, np.nan, -np.inf]]), mode="heat")
+        view = MatrixView(sheet([[-1, -0.71, 0, 0.35, 1, np.nan, -np.inf]]), look=Look("heat"))
         async with Shown(view).run_test():
             assert view.render_line(1).text.endswith("−9−7 0+3+9? ╱╱")
 
     async def test_with_sixteen_colours_too(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("TERM", "xterm")
         monkeypatch.setenv("COLORTERM", "")
-        view = MatrixView(sheet([[0, 0.35, 1]], "share"), mode="heat")
+        view = MatrixView(sheet([[0, 0.35, 1]], "share"), look=Look("heat"))
         async with Shown(view).run_test():
             assert view.render_line(1).text.endswith(" 0 3 9")
 
     async def test_numbered_columns_stand_apart(self) -> None:
-        view = MatrixView(sheet(np.zeros((1, 16))), mode="heat")
+        view = MatrixView(sheet(np.zeros((1, 16))), look=Look("heat"))
         async with Shown(view).run_test():
             assert view.render_line(0).text.rstrip() == "   0       4       8       12"
             view.cursor = (0, 9)
             assert view.render_line(0).text.rstrip() == "   0       4       8 9     12"
 
     async def test_marks_fade_the_rest(self) -> None:
-        view = MatrixView(scores(), mode="heat")
+        view = MatrixView(scores(), look=Look("heat"))
         view.marked_row = 1
         async with Shown(view).run_test():
             palette = palette_for(view)
@@ -314,7 +332,7 @@ class TestHeat:
             assert style_at(view.render_line(1), 6) == palette.faded[levels[0, 1]]
             assert style_at(view.render_line(0), 8).color == accent(view)
 
-            view.marked_column, view.marked_cells = None, frozenset({(0, 1), (2, 0)})
+            view.marked_column, view.marked_cells = None, frozenset({(0, 1), (2, 1)})
             assert style_at(view.render_line(1), 6) == palette.normal[levels[0, 1]]
             assert style_at(view.render_line(2), 6) == palette.faded[levels[1, 1]]
             assert style_at(view.render_line(0), 6).color == accent(view)
@@ -324,13 +342,55 @@ class TestLabels:
     async def test_wide_labels_are_cut_without_breaking_the_columns(self) -> None:
         labels = ["中文字符测试很长", "Ġmechanism", "a"]
         view = MatrixView(sheet(np.zeros((3, 3)), row_labels=labels, column_labels=labels))
-        view.row_label_width, view.column_label_width = 7, 5
+        view.look = Look(row_label_width=7, column_label_width=5)
         async with Shown(view).run_test():
             assert len({cell_len(line) for line in lines(view)}) == 1
             assert "中文字…" in lines(view)[1]
             assert "Ġmecha…" in lines(view)[2]
             for y in range(4):
                 assert view.render_line(y).cell_length == cell_len(view.render_line(y).text) == view.size.width
+
+    async def test_labels_over_colours_stand_apart_and_the_cursors_is_whole(self) -> None:
+        labels = ["The", "␣cat", "␣s", "at", "."]
+        view = MatrixView(sheet(np.zeros((1, 5)), row_labels=["."], column_labels=labels), look=Look("heat"))
+        async with Shown(view).run_test():
+            assert lines(view)[0] == "   The ␣s  . "
+            view.cursor = (0, 1)
+            assert lines(view)[0].split() == ["␣cat", "."]
+            assert style_at(view.render_line(0), 5).color == accent(view)
+            view.cursor = (0, 3)
+            assert lines(view)[0].split() == ["The", "at"]
+
+    async def test_a_label_at_the_edge_is_moved_in(self) -> None:
+        labels = ["a", "b", "translation"]
+        view = MatrixView(sheet(np.zeros((1, 3)), column_labels=labels), look=Look("heat", 4))
+        view.cursor = (0, 2)
+        async with Shown(view).run_test():
+            assert lines(view)[0] == "    translation"
+            assert view.size.width == 15
+
+    async def test_labels_over_close_numbers_are_cut_but_for_the_cursors(self) -> None:
+        labels = ["【BOS】", "I", "like", "【EOS】"]
+        look = Look(spacing=1, column_label_width=0)
+        view = MatrixView(sheet(np.full((1, 4), 0.5), "share", column_labels=labels), look=look)
+        async with Shown(view).run_test():
+            assert lines(view) == ["    【BO…     I  like 【EO…", " 0  0.500 0.500 0.500 0.500"]
+            view.cursor = (0, 3)
+            assert lines(view)[0].endswith("【EOS】")
+            assert lines(view)[1] == "▸0  0.500 0.500 0.500▌0.500"
+
+    async def test_columns_that_belong_together(self) -> None:
+        view = MatrixView(sheet(np.ones((2, 16)), row_labels="我你"), look=Look("heat", 1))
+        view.span = range(4, 8)
+        async with Shown(view).run_test():
+            palette = palette_for(view)
+            assert lines(view)[0] == "    0   4──╮8   12  "
+            assert style_at(view.render_line(0), 9).color == accent(view)
+            view.marked_cells = frozenset({(1, 5)})
+            assert lines(view)[0] == "    0   ╭5─╮8   12  "
+            assert lines(view)[2] == "▸你" + " " * 6 + "▪" + " " * 10 + ""
+            lit = palette.normal[palette.signed_zero + palette.signed_steps]
+            assert [style_at(view.render_line(1), x) == lit for x in range(7, 13)] == [False, *[True] * 4, False]
 
     async def test_labels_cannot_write_to_the_terminal(self) -> None:
         labels = ["\x1b[31m", "[red]", "\u202e"]
@@ -340,13 +400,6 @@ class TestLabels:
             assert "\x1b" not in text
             assert "\u202e" not in text
             assert "[red]" in text
-
-    async def test_no_labels(self) -> None:
-        view = MatrixView(scores(), mode="heat")
-        view.labels = False
-        async with Shown(view).run_test():
-            assert view.measure() == Size(6, 3)
-            assert lines(view) == [" " * 6] * 3
 
     def test_measuring_asks_for_few_labels(self) -> None:
         grid = Sheet(np.zeros((50_000, 1), np.float32), row_labels=["爱"] * 50_000)
@@ -358,7 +411,7 @@ class TestLabels:
 class TestScrolling:
     async def test_only_what_can_be_seen_is_asked_for(self) -> None:
         grid = Endless(150_000, 4096)
-        view = MatrixView(grid, mode="heat", classes="full")
+        view = MatrixView(grid, look=Look("heat"), classes="full")
         async with Shown(view).run_test(size=(40, 12)) as pilot:
             await pilot.pause()
             view.show_cell(149_999, 4095)
@@ -395,7 +448,7 @@ class TestScrolling:
             assert view.cell_at(geometry.gutter + (shown - 1) * geometry.pitch, 23) == (999, 999)
 
     async def test_margins_say_that_there_is_more(self) -> None:
-        view = MatrixView(Endless(100, 100), mode="heat", classes="full")
+        view = MatrixView(Endless(100, 100), look=Look("heat"), classes="full")
         async with Shown(view).run_test(size=(40, 12)) as pilot:
             await pilot.pause()
             assert lines(view)[0].rstrip().endswith("⋯")
@@ -431,7 +484,7 @@ class TestScrolling:
             await pilot.resize_terminal(40, 12)
             await pilot.pause()
             assert lines(view)[-1].lstrip(" ⋮").startswith("22 ")
-            view.mode = "heat"
+            view.look = Look("heat")
             await pilot.pause()
             assert {view.cell_at(x, 11) for x in range(40)} & {(22, 5)}
 
@@ -449,7 +502,7 @@ class TestDirtyLines:
         self, count: int, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         grid = Endless(count, count)
-        view = MatrixView(grid, mode="heat", classes="full")
+        view = MatrixView(grid, look=Look("heat"), classes="full")
         view.cursor = (2, 2)
         async with Shown(view).run_test(size=(40, 12)) as pilot:
             await pilot.pause()
@@ -465,7 +518,7 @@ class TestDirtyLines:
             assert grid.asked == []
 
     async def test_a_marked_row_draws_two_lines(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        view = MatrixView(Endless(20, 20), mode="heat", classes="full")
+        view = MatrixView(Endless(20, 20), look=Look("heat"), classes="full")
         view.marked_row = 2
         async with Shown(view).run_test(size=(40, 12)) as pilot:
             await pilot.pause()
@@ -479,7 +532,7 @@ class TestDirtyLines:
             assert sorted(drawn) == list(range(1, 12))
 
     async def test_a_cursor_out_of_sight_draws_nothing(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        view = MatrixView(Endless(1000, 1000), mode="heat", classes="full")
+        view = MatrixView(Endless(1000, 1000), look=Look("heat"), classes="full")
         view.cursor = (500, 0)
         async with Shown(view).run_test(size=(40, 12)) as pilot:
             await pilot.pause()
@@ -510,7 +563,7 @@ class TestMouse:
             assert app.clicked == []
 
     async def test_a_click_after_scrolling(self) -> None:
-        view = MatrixView(Endless(100, 100), mode="heat", classes="full")
+        view = MatrixView(Endless(100, 100), look=Look("heat"), classes="full")
         app = Shown(view)
         async with app.run_test(size=(40, 12)) as pilot:
             await pilot.pause()
@@ -527,14 +580,14 @@ class TestShape:
     def test_measures_before_mounting(self) -> None:
         view = MatrixView(scores())
         assert view.measure() == Size(4 + 3 * 8, 4)
-        assert view.measure("heat") == Size(4 + 3 * 2, 4)
+        assert MatrixView(scores(), look=Look("heat")).measure() == Size(4 + 3 * 2, 4)
         assert MatrixView().measure() == Size(0, 0)
 
     async def test_takes_the_room_it_needs(self) -> None:
         view = MatrixView(scores())
         async with Shown(view).run_test(size=(80, 24)) as pilot:
             assert view.size == view.measure()
-            view.mode = "heat"
+            view.look = Look("heat")
             await pilot.pause()
             assert view.size == Size(10, 4)
 
@@ -623,6 +676,17 @@ class TestNumberFormat:
         numbers = NumberFormat.fitting(kind, limit)
         assert numbers.text(value) == text
         assert len(text) <= numbers.width
+
+    @pytest.mark.parametrize(
+        ("value", "text"), [(0.974, ".97"), (0.004, ".00"), (0.0, "0"), (1.0, "1.0"), (0.996, "1.0"), (-np.inf, "−∞")]
+    )
+    def test_bare_shares_begin_with_their_point(self, value: float, text: str) -> None:
+        numbers = NumberFormat.fitting("share", 1.0, 2, bare=True)
+        assert numbers.text(value) == text
+        assert numbers.width == 3
+
+    def test_only_shares_can_be_bare(self) -> None:
+        assert NumberFormat.fitting("signed", 1.0, 2, bare=True) == NumberFormat.fitting("signed", 1.0, 2)
 
     def test_the_limit_itself_fits(self) -> None:
         for exponent in range(-20, 20):

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from rich.color import Color, ColorSystem
 from rich.style import Style
-from textual.app import App
+from textual.app import App, ComposeResult
 
-from tui.widgets.legend import legend
+from tui.widgets.legend import Legend, legend
 from tui.widgets.palette import INFINITE, MASKED, NAN, PLAIN, ZERO, Palette, color_depth
 from tui.widgets.scales import READABLE, RGB, Depth, contrast, luminance, rgb, shown
 
@@ -199,6 +199,48 @@ class TestLegend:
     def test_masked(self) -> None:
         palette = Palette.build(True, "truecolor", "#121212")
         assert legend(palette, "mask", 1.0, masked="掩蔽 [red]").plain == "╱╱ 掩蔽 [red]"
+
+    def test_without_a_name_for_zero(self) -> None:
+        palette = Palette.build(True, "truecolor", "#121212")
+        content = legend(palette, "signed", 2.0, low=-1.0, high=2.0, cells=1, zero=False)
+        assert content.plain == "−1    2"
+
+    def test_without_a_scale(self) -> None:
+        palette = Palette.build(True, "truecolor", "#121212")
+        assert legend(palette, "signed", 2.0, masked="masked", cells=0).plain == "╱╱ masked"
+        assert legend(palette, "signed", 2.0, cells=0).plain == ""
+
+    @pytest.mark.parametrize(
+        ("width", "printed", "shown"),
+        [
+            (60, True, "−3.76          0          3.76   ╱╱ masked"),
+            (40, True, "−3.76      0      3.76   ╱╱ masked"),
+            (32, True, "−3.76    0    3.76   ╱╱ masked"),
+            (28, True, "−3.76   0   3.76   ╱╱ masked"),
+            (26, True, "−3.76    3.76   ╱╱ masked"),
+            # Numbers in cells need no scale; colours do.
+            (20, True, "╱╱ masked"),
+            (24, False, "−3.76      0      3.76"),
+            (20, False, "−3.76    0    3.76"),
+            (12, False, "−3.76    3.76"),
+        ],
+    )
+    async def test_the_word_on_masked_cells_outlives_the_gradient(
+        self, monkeypatch: pytest.MonkeyPatch, width: int, printed: bool, shown: str
+    ) -> None:
+        monkeypatch.setenv("TERM", "xterm-256color")
+        monkeypatch.setenv("COLORTERM", "truecolor")
+        monkeypatch.delenv("NO_COLOR", raising=False)
+        scale = Legend()
+        scale.kind, scale.limit, scale.masked, scale.printed = "signed", 3.76, "masked", printed
+
+        class Page(App[None]):
+            def compose(self) -> ComposeResult:
+                yield scale
+
+        async with Page().run_test(size=(width, 5)) as pilot:
+            await pilot.pause()
+            assert scale.render().plain == shown
 
     @pytest.mark.parametrize("depth", ["16", "none"])
     def test_without_colour_it_explains_the_digits(self, depth: Depth) -> None:

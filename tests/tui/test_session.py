@@ -9,7 +9,8 @@ from engine.model import Model
 from engine.operand import Constant, Operand, Weight
 from engine.stages import Stage
 from engine.trace import GIBIBYTE
-from tui.session import Session, axis_names
+from tui.looking import axis_names
+from tui.session import Session
 
 ATTENTION = "layers.{}.attention."
 

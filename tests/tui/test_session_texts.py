@@ -120,7 +120,7 @@ class TestRefusal:
         ("text", "said"),
         [
             ("", "empty"),
-            ("猫" * 257, "257 tokens; tiny-gpt has 256 positions"),
+            ("猫" * 257, "257 tokens; tiny-gpt has 256 positions: shorten it, or take a model with more"),
             ("\ud83d", "not valid UTF-8"),
         ],
     )

@@ -15,10 +15,10 @@ ROOT = Path(cli.__file__).parent.parent
 SCRIPT = """
 import gc, os, sys
 sys.argv = ["llm-explore", "我爱你"]
-from tui import cli
+from tui import cli, terminal
 from textual.app import App
 
-cli._has_terminal = lambda: True
+terminal.has_terminal = lambda: True
 App.run = lambda app: print(sorted(sys.modules), gc.isenabled(), os.environ["OPENBLAS_NUM_THREADS"], sep="\\n")
 cli.main()
 """
@@ -38,7 +38,7 @@ def test_texts_alone_need_no_parser_and_no_screen_but_the_first() -> None:
     modules, collecting, blas_threads = done.stdout.splitlines()
     assert "'tui.screens.explorer'" in modules
     assert "'numpy'" in modules
-    for name in ("typer", "pydantic", "huggingface_hub", "tui.screens.help", "tui.screens.predictions"):
+    for name in ("typer", "pydantic", "huggingface_hub", "tui.usage", "tui.screens.help", "tui.screens.predictions"):
         assert f"'{name}'" not in modules
     assert (collecting, blas_threads) == ("False", "1")
 

@@ -84,6 +84,10 @@ class Terminal:
             if not self.read():
                 assert condition(), f"it ended before:\n{self.text}"
 
+    def is_at(self, step: int) -> None:
+        """Wait for the stage of a number, which is said in words or, where there is no room, in figures."""
+        self.until(lambda: f"第 {step} 步" in self.text or f" {step}/" in self.text)
+
     def shows(self, text: str) -> None:
         """Wait for a text to be on the screen."""
         self.until(lambda: text in self.text)
@@ -142,7 +146,7 @@ def column(terminal: Terminal, line: int, text: str) -> int:
 
 def test_a_sentence_is_explored_and_left(run: Run) -> None:
     terminal = run("我爱你", "--lang", "zh")
-    terminal.shows("第 1 步")
+    terminal.is_at(1)
     terminal.shows("。 70%")
     assert "按 → 一步一步走过模型" in terminal.text
     # Every token stands over its id, two cells a character.
@@ -150,7 +154,7 @@ def test_a_sentence_is_explored_and_left(run: Run) -> None:
     assert [column(terminal, 2, id) for id in ("1381", "1983", "507")] == [1, 6, 11]
     for step in range(2, 13):
         terminal.press(RIGHT)
-        terminal.shows(f"第 {step} 步")
+        terminal.is_at(step)
     assert "scores   B×H×N×M = 1×4×3×3" in terminal.text
     terminal.until(lambda: "scores = Q′·K′ᵀ" in terminal.text and "scores[头 0, 你, 我] = −4.729" in terminal.text)
     # The result's numbers end in the same cells in every row, whatever stands before them.
@@ -173,11 +177,11 @@ def test_a_signal_to_end_restores_the_terminal(run: Run) -> None:
 
 def test_text_from_a_pipe_and_keys_from_the_terminal(run: Run) -> None:
     terminal = run(command=["sh", "-c", f"echo 我爱你 | {shlex.join(PROGRAM)} --lang zh"])
-    terminal.shows("第 1 步")
+    terminal.is_at(1)
     terminal.until(lambda: "1983" in terminal.lines[2])
     assert column(terminal, 1, "爱") == 7
     terminal.press(RIGHT)
-    terminal.shows("第 2 步")
+    terminal.is_at(2)
     terminal.press("q")
     assert terminal.end() == 0
     assert terminal.is_restored()
@@ -185,14 +189,14 @@ def test_text_from_a_pipe_and_keys_from_the_terminal(run: Run) -> None:
 
 def test_another_size(run: Run) -> None:
     terminal = run("我爱你", "--lang", "zh", "--stage", "layers.0.attention.scores")
-    terminal.shows("第 12 步")
+    terminal.is_at(12)
     terminal.resize(40, 12)
     terminal.shows("scores B×H×N×M = 1×4×3×3 12/")
     terminal.resize(120, 40)
     # There is room for the tree now.
     terminal.shows("第 1 层 · 注意力")
     terminal.press(RIGHT)
-    terminal.shows("第 13 步")
+    terminal.is_at(13)
     terminal.press("q")
     assert terminal.end() == 0
 
@@ -204,7 +208,7 @@ class TestColours:
 
     def drawn(self, run: Run, **environment: str) -> str:
         terminal = run("我爱你", "--lang", "zh", "--stage", "layers.0.attention.q", **environment)
-        terminal.shows("第 4 步")
+        terminal.is_at(4)
         terminal.shows("Q[你, 0]")
         terminal.press("q")
         assert terminal.end() == 0

@@ -6,7 +6,7 @@ import pytest
 from rich.cells import cell_len
 
 from tui.language import LANGUAGES, Language, language
-from tui.wrapping import NOT_FIRST, NOT_LAST, wrap
+from tui.wrapping import NOT_FIRST, NOT_LAST, opening, wrap
 
 CHINESE = "分词器把文本切成词元：可以是一个词、词的一部分、一个字，也可以只是一个字的部分字节。每个词元换成编号。"
 
@@ -79,3 +79,31 @@ def test_nothing_makes_no_line(text: str) -> None:
 
 def test_a_character_wider_than_the_line_stands_alone() -> None:
     assert wrap("我爱", 1) == ["我", "爱"]
+
+
+class TestOpening:
+    """As much of a text as fits, without a sentence that is cut."""
+
+    def test_ends_with_a_sentence(self) -> None:
+        text = "One is 0.5 here. Two goes on (longer than that). Three is the last!"
+        assert opening(text, 20, 9) == wrap(text, 20)
+        assert opening(text, 20, 3) == ["One is 0.5 here. Two", "goes on (longer than", "that)."]
+        assert opening(text, 20, 2) == ["One is 0.5 here."]
+        assert opening(text, 20, 0) == []
+        assert opening("A sentence that is too long.", 10, 2) == []
+
+    def test_ends_with_a_chinese_sentence(self) -> None:
+        text = "它说：“好。”然后走了！是吗？"
+        assert opening(text, 30, 1) == [text]
+        assert opening(text, 27, 1) == ["它说：“好。”然后走了！"]
+        assert opening(text, 20, 1) == ["它说：“好。”"]
+
+    def test_leaves_room_for_a_word_behind_it(self) -> None:
+        text = "One two. Three four. Five six seven."
+        assert opening(text, 20, 1) == ["One two. Three four."]
+        assert opening(text, 20, 1, after=6) == ["One two."]
+        # Where no sentence would be left, the word has to go elsewhere.
+        assert opening("One two three four. Five.", 20, 1, after=6) == ["One two three four."]
+
+    def test_only_what_is_cut_leaves_room(self) -> None:
+        assert opening("One two. Three four.", 20, 1, after=6) == ["One two. Three four."]

@@ -13,8 +13,8 @@ from tui.wrapping import wrap
 
 # More is not read while one looks at something else.
 MOST_LINES = 3
-# Words that explain the buttons stand only where they leave the bar at least so much.
-LEAST_BAR = 24
+# The title, and words that explain the buttons, stand only where they leave the bar at least so much.
+LEAST_BAR = 10
 
 
 class Caption(ClickableText):
@@ -69,13 +69,11 @@ class Caption(ClickableText):
         ]
         right = Content.assemble(*buttons)
         hint = Content.styled(f"  {self._hint()}", "$quiet")
-        title = Content.styled(f"{cut(self._title, 30)}  ", "$quiet")
         free = width - right.cell_length
+        title = Content.styled(f"{cut(self._title, max(0, free - LEAST_BAR - 2))}  ", "$quiet")
+        free -= title.cell_length
         if free - hint.cell_length >= LEAST_BAR:
             right, free = right + hint, free - hint.cell_length
-        if free - title.cell_length < LEAST_BAR:
-            title = Content("")
-        free -= title.cell_length
         done = round(player.progress * free)
         bar = Content.assemble(("━" * done, "$accent"), ("─" * (free - done), "$panel"))
         return title + bar + right

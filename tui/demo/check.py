@@ -3,36 +3,28 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from pathlib import Path
 
 from textual.widget import Widget
 
-from engine.errors import EngineError
-from engine.model import Model, load
 from tui.demo.caption import MOST_LINES, Caption
 from tui.demo.headless import scenes
-from tui.demo.play import rehearsed
 from tui.demo.rehearsal import Rehearsal
 from tui.demo.screen import DemoApp
 from tui.language import language
 
+# The terminals, in columns and lines, in which a demo must work.
+SIZES = ((80, 24), (120, 40))
 # Title, header and a row: less of a matrix shows nothing.
 LEAST_LINES = 3
 
 
-def check(path: Path, size: tuple[int, int], lang: str, load: Callable[[str], Model] = load) -> list[str]:
-    """Play a demo in a terminal of a size (columns and lines), and say what is wrong with it, a line each."""
-    say = language(lang)
-    try:
-        rehearsal = rehearsed(path, say, load=load)
-    except EngineError as error:
-        return [say.error(error.key, error.english, error.values)]
-    return asyncio.run(faults(rehearsal, size, lang))
+def check(rehearsal: Rehearsal, lang: str) -> list[str]:
+    """Play a demo that has been rehearsed in terminals of two sizes, and say what is wrong with it, a line each."""
+    return [fault for size in SIZES for fault in asyncio.run(faults(rehearsal, size, lang))]
 
 
 async def faults(rehearsal: Rehearsal, size: tuple[int, int], lang: str) -> list[str]:
-    """The same of a demo that has been rehearsed."""
+    """What is wrong in a terminal of one size."""
     say, found = language(lang), []
     async for number, app in scenes(rehearsal, say, size):
         scene = rehearsal.states[number].scene

@@ -2,75 +2,63 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
-from dataclasses import dataclass
-from pathlib import Path
 
 from engine.model import Model
+from tui.asked import Asked
+from tui.demo.rehearsal import Instead
 from tui.language import Language
-
-SIZES = ((80, 24), (120, 40))
-
-
-@dataclass(frozen=True)
-class Wish:
-    """What was asked for; `demo` is a shipped name or a file, and `texts` replaces what it is shown on."""
-
-    demo: str | None
-    new: Path | None
-    check: bool
-    record: Path | None
-    texts: list[str] | None
-    speed: float
-    start: str | None
-    loop: bool
-    theme: str
-    memory: int
+from tui.terminal import UNUSABLE, USAGE, complain
 
 
-def run(wish: Wish, say: Language, load: Callable[[str], Model], *, has_terminal: bool) -> int:
-    """Do it, and give the exit status.
+def run(asked: Asked, say: Language, load: Callable[[str], Model], *, drawn: bool) -> int:
+    """Do with a demo what was asked for, and give the exit status.
 
     Raises:
         EngineError: the demo, its model or its texts cannot be used.
     """
-    if wish.new is not None:
+    if asked.demo_new is not None:
         from tui.demo.template import new
 
-        new(wish.new, say)
-        print(say("cli.demo_written", file=wish.new))
+        new(asked.demo_new, say)
+        print(say("cli.demo_written", file=asked.demo_new))
         return 0
     from tui.demo.shipped import find_demo
 
-    assert wish.demo is not None
-    path = find_demo(wish.demo)
-    if wish.check:
+    assert asked.demo is not None
+    path = find_demo(asked.demo)
+    instead = Instead(asked.model, tuple(asked.text), tuple(asked.target))
+    if asked.check:
         from tui.demo.check import check
+        from tui.demo.play import rehearsed
 
-        found = [fault for size in SIZES for fault in check(path, size, say.code, load)]
-        print("\n".join(found) or say("cli.demo_works", name=path.stem))
-        return 1 if found else 0
-    if wish.record is not None:
+        rehearsal = rehearsed(path, say, instead=instead, memory=asked.kept, load=load)
+        found = check(rehearsal, say.code)
+        works = say("cli.demo_works", name=path.stem)
+        if rehearsal.left_out:
+            works = say("cli.demo_works_in_part", name=path.stem, count=rehearsal.left_out)
+        print("\n".join(found) or works)
+        return UNUSABLE if found else 0
+    if asked.record is not None:
         from tui.demo.record import record
 
-        for file in record(path, wish.record, say, theme=wish.theme, texts=wish.texts, memory=wish.memory, load=load):
+        for file in record(path, asked.record, say, theme=asked.colours, instead=instead, memory=asked.kept, load=load):
             print(file)
         return 0
-    if not has_terminal:
-        print(f"llm-explore: {say('cli.demo_terminal')}", file=sys.stderr)
-        return 2
+    if not drawn:
+        complain(say("cli.demo_terminal"))
+        return USAGE
     from tui.demo.play import play
 
     app = play(
         path,
         say,
-        theme=wish.theme,
-        speed=wish.speed,
-        start=wish.start,
-        loop=wish.loop,
-        texts=wish.texts,
-        memory=wish.memory,
+        theme=asked.colours,
+        speed=asked.speed or 1.0,
+        start=asked.from_,
+        loop=asked.loop,
+        instead=instead,
+        memory=asked.kept,
         load=load,
     )
     app.run()

@@ -4,38 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
-from engine.generation import Prediction, predictions
 from engine.heads import NAMES, Name
-from engine.operand import Array
-from engine.ops.loss import rank
+from engine.operand import Array, Operand
+from engine.stages import Stage
+from engine.text import visible
+from tui.demo.fact import Fact, NoFactError
+from tui.demo.foretold import PREDICTED, TARGETS, perplexity
 from tui.explanations import values_of
 from tui.grids import kind_of, matrix_axes
 from tui.session import Session
 from tui.views.attention import Attention, nearest_weights
 from tui.widgets.numbers import NumberFormat
-
-Raw = str | int | float
-
-
-@dataclass(frozen=True)
-class Fact:
-    """One fact: as claims compare it, and as captions write it."""
-
-    raw: Raw
-    text: str
-
-    @classmethod
-    def of(cls, raw: Raw) -> Fact:
-        """A text or a count, written as it is."""
-        return cls(raw, str(raw))
-
-
-class NoFactError(Exception):
-    """There is no such fact, or it means nothing at this place."""
 
 
 def settle(session: Session) -> None:
@@ -64,7 +46,7 @@ def fact(session: Session, name: str) -> Fact:
 
 def is_predicted(name: str) -> bool:
     """Whether a fact is about the prediction, for which every stage is computed."""
-    return name in _PREDICTED
+    return name in PREDICTED
 
 
 def names() -> list[str]:
@@ -81,10 +63,12 @@ def check(session: Session, name: str) -> None:
     missing = False
     if name not in _NUMBERS:
         fact(session, name)
-    elif name in _TARGETS:
+    elif name in TARGETS:
         count = len(session.trace.tokens[session.text])
         missing = "targets" not in session.trace or session.query + 1 >= count
-    elif name in _PREDICTED:
+    elif name == "printed":
+        _printed(session)
+    elif name in PREDICTED:
         missing = not session.predicts
     elif name in _SEEN:
         missing = nearest_weights(session.trace, session.trace.stages[session.position]) is None
@@ -103,13 +87,13 @@ _PLACES = (
 
 
 def _text(session: Session) -> Fact:
-    return Fact.of("".join(token.label for token in session.trace.tokens[session.text] if not token.special))
+    return Fact.of(visible(session.trace.texts[session.text]))
 
 
 def _source(session: Session) -> Fact:
     if not session.trace.source_tokens:
         raise NoFactError("source")
-    return Fact.of("".join(token.label for token in session.trace.source_tokens[session.text] if not token.special))
+    return Fact.of(visible(session.trace.source_texts[session.text]))
 
 
 def _keys(session: Session) -> Fact:
@@ -130,6 +114,15 @@ def _following(session: Session) -> Fact:
     return Fact.of(session.tokens[session.query + 1].label)
 
 
+def _matrix(session: Session) -> Operand:
+    """What a stage takes that no stage has computed: its weights, its mask, its angles."""
+    found = next((x for x in getattr(session.operand, "inputs", ()) if not isinstance(x, Stage)), None)
+    if found is None:
+        raise NoFactError("matrix")
+    assert isinstance(found, Operand)
+    return found
+
+
 _WORDS: dict[str, Callable[[Session], Fact]] = {
     "model": lambda session: Fact.of(session.name),
     "text": _text,
@@ -144,6 +137,8 @@ _WORDS: dict[str, Callable[[Session], Fact]] = {
     "name": lambda session: Fact.of(session.operand.name.rpartition(".")[2]),
     "symbol": lambda session: Fact.of(session.operand.symbol),
     "shape": lambda session: Fact.of(session.operand.shape_text),
+    "matrix": lambda session: Fact.of(_matrix(session).symbol),
+    "matrix_shape": lambda session: Fact.of(_matrix(session).shape_text),
     "stages": lambda session: Fact.of(len(session.trace)),
     "step": lambda session: Fact.of(session.position + 1),
 }
@@ -153,9 +148,8 @@ _WORDS: dict[str, Callable[[Session], Fact]] = {
 
 
 def _written(session: Session, value: float) -> Fact:
-    grid = session.grid
-    digits = 4 if "V" in {axis.symbol for axis in session.operand.axes} and grid.kind == "share" else None
-    return Fact(value, NumberFormat.fitting(kind_of(session.operand), grid.limit, digits).text(value))
+    """A number of the matrix that is looked at, as its cells show it."""
+    return Fact(value, NumberFormat.fitting(kind_of(session.operand), session.grid.limit).text(value))
 
 
 def _value(session: Session) -> Fact:
@@ -180,12 +174,22 @@ def _best(session: Session) -> Fact:
 
 def _row_sum(session: Session) -> Fact:
     total = float(_row(session).sum(dtype=np.float64))
-    return Fact(round(total, 6), f"{total:.3f}".rstrip("0").rstrip("."))
+    return Fact(round(total, 6), f"{total:.3f}".rstrip("0").rstrip(".").replace("-", "−"))
 
 
 def _norm(session: Session) -> Fact:
     length = float(np.linalg.norm(_row(session).astype(np.float64)))
     return Fact(length, f"{length:.2f}")
+
+
+def _printed(session: Session) -> Fact:
+    """What the file of a worked example says that the number is, in as many digits."""
+    for comparison in getattr(session.opened, "comparisons", ()):
+        if comparison.stage is session.operand and math.isfinite(printed := float(comparison.given[session.cell])):
+            half = float(comparison.printed.halves[session.cell])
+            digits = max(0, round(-math.log10(2 * half))) if half else 0
+            return Fact(printed, f"{printed:.{digits}f}".replace("-", "−"))
+    raise NoFactError("printed")
 
 
 def _sight(session: Session) -> tuple[int, int]:
@@ -218,88 +222,14 @@ _SEEN: dict[str, Callable[[Session], Fact]] = {
     **{name: _measured(name) for name in NAMES},
 }
 
-
-def share(probability: float) -> str:
-    """A probability as the way strip writes it."""
-    return f"{100 * probability:.{0 if probability >= 0.01 else 2}f}%"
-
-
-def _guess(session: Session, place: int) -> Prediction:
-    return predictions(session.trace, session.text, count=3)[place - 1]
-
-
-def _guessed(place: int, probability: bool) -> Callable[[Session], Fact]:
-    def found(session: Session) -> Fact:
-        guess = _guess(session, place)
-        return Fact(guess.probability, share(guess.probability)) if probability else Fact.of(guess.label)
-
-    return found
-
-
-def _rest(session: Session) -> Fact:
-    left = max(0.0, 1.0 - sum(guess.probability for guess in predictions(session.trace, session.text, count=3)))
-    return Fact(left, share(left))
-
-
-def _surprise(session: Session) -> Fact:
-    loss = -math.log(_guess(session, 1).probability)
-    return Fact(loss, f"{loss:.3f}")
-
-
-def _perplexity(session: Session) -> Fact:
-    perplexity = math.exp(min(700.0, session.operand.number(session.cell)))
-    return Fact(perplexity, f"{perplexity:.3g}")
-
-
-def _target(session: Session) -> tuple[int, Array]:
-    """The true next token of the one looked at, and the distribution that was predicted there."""
-    token, count = session.query, len(session.trace.tokens[session.text])
-    if "targets" not in session.trace or token + 1 >= count:
-        raise NoFactError("target")
-    target = session.trace.tokens[session.text][token + 1].id
-    return target, session.trace["probabilities"].part((session.text, token))
-
-
-def _target_label(session: Session) -> Fact:
-    target, _ = _target(session)
-    return Fact.of(session.trace["probabilities"].axes[-1].label(target))
-
-
-def _target_probability(session: Session) -> Fact:
-    target, probabilities = _target(session)
-    return Fact(float(probabilities[target]), share(float(probabilities[target])))
-
-
-def _rank(session: Session) -> Fact:
-    target, probabilities = _target(session)
-    return Fact.of(rank(probabilities, target))
-
-
-_TARGETS: dict[str, Callable[[Session], Fact]] = {
-    "target": _target_label,
-    "target_probability": _target_probability,
-    "rank": _rank,
-}
-
-_PREDICTED: dict[str, Callable[[Session], Fact]] = {
-    "top": _guessed(1, False),
-    "probability": _guessed(1, True),
-    "top2": _guessed(2, False),
-    "probability2": _guessed(2, True),
-    "top3": _guessed(3, False),
-    "probability3": _guessed(3, True),
-    "rest": _rest,
-    "surprise": _surprise,
-    **_TARGETS,
-}
-
 _NUMBERS: dict[str, Callable[[Session], Fact]] = {
     "value": _value,
     "best": _best,
     "best_value": lambda session: _written(session, float(_row(session).max())),
     "row_sum": _row_sum,
     "norm": _norm,
+    "printed": _printed,
+    "perplexity": perplexity,
     **_SEEN,
-    "perplexity": _perplexity,
-    **_PREDICTED,
+    **PREDICTED,
 }

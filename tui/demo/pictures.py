@@ -1,65 +1,68 @@
-"""Pictures of a screen, with wide characters where they belong and nothing that is fetched from elsewhere."""
+"""Pictures of a screen as SVG that needs no font and no file from elsewhere."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
-from html import escape, unescape
-from itertools import groupby
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from html import escape
 
-from rich.cells import cell_len
-from textual.app import App
+from tui.demo.glyphs import ACROSS, DOWN
+from tui.demo.marks import LAYERS, WIDE_SIZE, Drawing, Layer, Mark, Paper
 
-# The width of a cell in rich's pictures: 0.61 of a height of 20.
-CELL = 12.2
-
-TEXT = re.compile(
-    r'<text (?P<before>[^>]*?)x="(?P<x>[\d.]+)"(?P<between>[^>]*?)'
-    r'textLength="[\d.]+"(?P<after>[^>]*)>(?P<text>[^<]*)</text>'
-)
-FONT_FACES = re.compile(r"@font-face\s*\{[^}]*\}\s*")
 FONTS = (
-    "'Fira Code', 'DejaVu Sans Mono', Menlo, Consolas, 'Noto Sans Mono CJK SC', 'Noto Sans CJK SC', "
-    "'PingFang SC', 'Microsoft YaHei', monospace"
+    "ui-monospace,'SF Mono',Menlo,'Cascadia Mono','DejaVu Sans Mono','Liberation Mono',Consolas,"
+    "'Noto Sans Mono CJK SC','PingFang SC','Microsoft YaHei','Noto Sans CJK SC',monospace"
 )
+# A character of these is about three fifths as wide as the font is high: a cell.
+SIZE = 16.6
+# Between the screen and the frame.
+MARGIN = 12
 
 
-def picture(app: App[int], title: str) -> str:
-    """The screen as SVG."""
-    return corrected(app.export_screenshot(title=title))
+def picture(drawing: Drawing, title: str, described: str) -> str:
+    """A screen as SVG.
 
-
-def corrected(svg: str) -> str:
-    """An SVG of rich's with every text as wide as its cells, and without the fonts that it would fetch.
-
-    rich says of how many characters a text is (https://github.com/Textualize/rich/issues/2742), and a browser squeezes
-    Chinese into half its room. Each run of narrow and of wide characters becomes a text of its own.
+    Args:
+        title: what the picture is called.
+        described: what it shows, in words, for who cannot see it.
     """
-    svg = FONT_FACES.sub("", svg).replace("Fira Code, monospace", FONTS)
-    # Each character has its cells: nothing is to be made wider.
-    svg = svg.replace("font-variant-east-asian: full-width;", "white-space: pre;")
-    return TEXT.sub(_in_runs, svg)
+    names = class_names(drawing.marks)
+    return document(drawing.paper, title, described, css(names), elements(drawing.marks, names))
 
 
-def _in_runs(found: re.Match[str]) -> str:
-    x, parts = float(found["x"]), []
-    for run in runs(unescape(found["text"])):
-        width = cell_len(run) * CELL
-        if run.strip():
-            shown = escape(run, quote=False).replace(" ", "\u00a0")
-            place = f'x="{x:.1f}"{found["between"]}textLength="{width:.1f}"{found["after"]}'
-            parts.append(f"<text {found['before']}{place}>{shown}</text>")
-        x += width
-    return "".join(parts)
+def document(paper: Paper, title: str, described: str, rules: str, body: str) -> str:
+    """SVG around what is drawn on a paper."""
+    width, height = paper.columns * ACROSS + 2 * MARGIN, paper.lines * DOWN + 2 * MARGIN
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" xml:lang="zh-CN" width="{width}" height="{height}" '
+        f'viewBox="{-MARGIN} {-MARGIN} {width} {height}">\n'
+        f"<title>{escape(title)}</title>\n<desc>{escape(described)}</desc>\n<style>\n"
+        f"text{{font:{SIZE}px {FONTS};font-variant-ligatures:none;white-space:pre}}\n"
+        f".w{{font-size:{WIDE_SIZE}px}}\n{rules}\n</style>\n"
+        f'<rect x="{0.5 - MARGIN}" y="{0.5 - MARGIN}" width="{width - 1}" height="{height - 1}" rx="8" '
+        f'fill="{paper.ground}" stroke="{paper.edge}"/>\n{body}\n</svg>\n'
+    )
 
 
-def runs(text: str) -> Iterator[str]:
-    """The text in runs of characters of one width; a character of none stays with the one that it belongs to."""
-    wide = False
-    keyed = []
-    for character in text:
-        width = cell_len(character)
-        wide = wide if width == 0 else width == 2
-        keyed.append((wide, character))
-    for _, run in groupby(keyed, key=lambda each: each[0]):
-        yield "".join(character for _, character in run)
+def class_names(marks: Iterable[Mark]) -> dict[str, str]:
+    """A short name for every style."""
+    return {style: f"c{number}" for number, style in enumerate(dict.fromkeys(mark.style for mark in marks))}
+
+
+def css(names: Mapping[str, str]) -> str:
+    """The rules for these names."""
+    return "\n".join(f".{name}{{{style}}}" for style, name in names.items())
+
+
+def elements(marks: Iterable[Mark], names: Mapping[str, str]) -> str:
+    """Marks as SVG, the ground first: one path for all that is painted alike, and a text for each mark of text."""
+    paths: dict[tuple[Layer, str], list[str]] = defaultdict(list)
+    texts = []
+    for mark in marks:
+        if mark.layer == "text":
+            texts.append(f'<text class="{names[mark.style]}{mark.drawn}</text>')
+        else:
+            paths[mark.layer, mark.style].append(mark.drawn)
+    ordered = sorted(paths.items(), key=lambda item: LAYERS.index(item[0][0]))
+    drawn = [f'<path class="{names[style]}" d="{"".join(data)}"/>' for (_, style), data in ordered]
+    return "\n".join(drawn + texts)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 from engine.model import Model, load
 from engine.trace import GIBIBYTE
 from tui.demo.player import Player
-from tui.demo.rehearsal import Rehearsal, rehearse
+from tui.demo.rehearsal import OWN, Instead, Rehearsal, rehearse
 from tui.demo.screen import DemoApp
 from tui.demo.script import read
 from tui.language import Language
@@ -18,7 +18,7 @@ def rehearsed(
     path: Path,
     say: Language,
     *,
-    texts: Sequence[str] | None = None,
+    instead: Instead = OWN,
     memory: int = GIBIBYTE,
     load: Callable[[str], Model] = load,
 ) -> Rehearsal:
@@ -28,7 +28,7 @@ def rehearsed(
         FileError: something about the demo, or its model, is wrong.
     """
     demo = read(path)
-    return rehearse(demo, load(demo.model), say, texts=texts or None, memory=memory)
+    return rehearse(demo, load(instead.model or demo.model), say, instead=instead, memory=memory)
 
 
 def play(
@@ -39,7 +39,7 @@ def play(
     speed: float = 1.0,
     start: str | None = None,
     loop: bool = False,
-    texts: Sequence[str] | None = None,
+    instead: Instead = OWN,
     memory: int = GIBIBYTE,
     load: Callable[[str], Model] = load,
 ) -> DemoApp:
@@ -49,12 +49,12 @@ def play(
         path: the demo's file, as `find_demo` gives it.
         speed: how much faster than written.
         start: the scene to begin with, by its name or its number from 1.
-        texts: other texts to show it on.
+        instead: other texts to show it on, or another model.
         load: what opens the model of a name.
 
     Raises:
         FileError: something about the demo, or its model, is wrong; nothing has been drawn.
     """
-    rehearsal = rehearsed(path, say, texts=texts, memory=memory, load=load)
+    rehearsal = rehearsed(path, say, instead=instead, memory=memory, load=load)
     seconds = [rehearsal.seconds(number, say.code) for number in range(len(rehearsal.states))]
     return DemoApp(rehearsal, Player(seconds, speed, loop, rehearsal.number(start)), say, theme)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
 from string import Formatter
 
@@ -12,6 +13,7 @@ from engine.errors import FileError
 from engine.model import Model
 from engine.trace import GIBIBYTE
 from tui.demo import facts
+from tui.demo.fact import Fact, NoFactError, Raw
 from tui.demo.script import Claim, Demo, placeholders
 from tui.demo.walk import State, Walk
 from tui.language import LANGUAGES, Language
@@ -26,27 +28,47 @@ LEAST = 6.0
 SAME = 1e-5
 
 
+@dataclass(frozen=True)
+class Instead:
+    """What a demo is shown on instead of its own model, its own texts, and how its translations begin."""
+
+    model: str | None = None
+    texts: tuple[str, ...] = ()
+    targets: tuple[str, ...] = ()
+
+
+OWN = Instead()
+
+
 class Rehearsal:
     """All scenes of a demo that are shown, with their states and captions.
 
     Attributes:
         states: those that are shown.
-        left_out: how many are not, because what they claim is not true of other texts than the demo's own.
+        left_out: how many are not, because what they claim is not true of another model or text than the demo's own.
     """
 
-    def __init__(self, demo: Demo, model: Model, states: Sequence[State], memory: int) -> None:
+    def __init__(self, demo: Demo, states: Sequence[State], memory: int) -> None:
         self.demo = demo
-        self.model = model
         self.states = tuple(states)
         self.memory = memory
         self.left_out = 0
         self._all = self.states
 
     def keep_true(self) -> None:
-        """Leave out the scenes of which something is not so in this run; should that be all, none."""
-        shown = [state for number, state in enumerate(self._all) if self._is_true(number)]
-        self.states = tuple(shown) or self._all
+        """Leave out the scenes of which something is not so in this run.
+
+        Raises:
+            FileError: that is so of all of them.
+        """
+        self.states = tuple(state for number, state in enumerate(self._all) if self._is_true(number))
         self.left_out = len(self._all) - len(self.states)
+        if not self.states:
+            raise FileError(
+                "demo-nothing-true",
+                "{file}: nothing that this demo says is so here; leave out --model, --text and --target",
+                file=self.demo.path,
+            )
 
     def _is_true(self, number: int) -> bool:
         scene = self._all[number].scene
@@ -55,13 +77,13 @@ class Rehearsal:
                 for name in placeholders(scene.say[code]):
                     self.check(number, name)
             return all(self.holds(number, claim) for claim in scene.holds)
-        except facts.NoFactError:
+        except NoFactError:
             return False
 
     def caption(self, number: int, code: str) -> str:
         """What is said in a scene, its placeholders filled from the run."""
         state = self.states[number]
-        session = state.session(self.model, self.memory)
+        session = state.session(self.memory)
         said = state.scene.say[code]
         values = {name: self._fact(session, name).text for name in placeholders(said)}
         return _filled(said, values)
@@ -102,7 +124,7 @@ class Rehearsal:
 
     def holds(self, number: int, claim: Claim) -> bool:
         """Whether a claim is true of the run."""
-        session = self.states[number].session(self.model, self.memory)
+        session = self.states[number].session(self.memory)
         left = self._fact(session, claim.fact).raw
         right = self._other(session, claim.other)
         if isinstance(left, str) or isinstance(right, str):
@@ -119,7 +141,7 @@ class Rehearsal:
         }
         return signs[claim.sign]()
 
-    def _other(self, session: Session, other: str) -> facts.Raw:
+    def _other(self, session: Session, other: str) -> Raw:
         if other[0] in "'\"" and other[-1] == other[0]:
             return other[1:-1]
         try:
@@ -127,17 +149,17 @@ class Rehearsal:
         except ValueError:
             return self._fact(session, other).raw
 
-    def _fact(self, session: Session, name: str) -> facts.Fact:
+    def _fact(self, session: Session, name: str) -> Fact:
         """A fact of a scene, or of another one: ``before.value``."""
         scene, _, own = name.rpartition(".")
         if not scene:
             return facts.fact(session, own)
-        return facts.fact(self._named(scene, own).session(self.model, self.memory), own)
+        return facts.fact(self._named(scene, own).session(self.memory), own)
 
     def _named(self, scene: str, name: str) -> State:
         found = next((state for state in self._all if state.scene.name == scene), None)
         if found is None:
-            raise facts.NoFactError(f"{scene}.{name}")
+            raise NoFactError(f"{scene}.{name}")
         return found
 
     def check(self, number: int, name: str) -> None:
@@ -148,7 +170,7 @@ class Rehearsal:
         """
         scene, _, own = name.rpartition(".")
         state = self._named(scene, own) if scene else self.states[number]
-        facts.check(state.session(self.model, self.memory), own)
+        facts.check(state.session(self.memory), own)
 
 
 def reading_time(caption: str, code: str) -> float:
@@ -156,30 +178,36 @@ def reading_time(caption: str, code: str) -> float:
     return max(LEAST, FOUND + cell_len(caption) / READ[code])
 
 
-def rehearse(
-    demo: Demo, model: Model, say: Language, *, texts: Sequence[str] | None = None, memory: int = GIBIBYTE
-) -> Rehearsal:
+def rehearse(demo: Demo, model: Model, say: Language, *, instead: Instead = OWN, memory: int = GIBIBYTE) -> Rehearsal:
     """Go through a demo and make sure of all of it.
 
     Args:
-        texts: other texts to show it on. Tokens that scenes name by their text are then those at the same places, and
-            scenes of which something that they claim is not true of these texts are left out.
+        model: the demo's own model, or the one that ``instead`` names.
+        instead: what the demo is shown on instead of its own. Of other texts, tokens that scenes name are those at the
+            same places; of whatever is not the demo's own, scenes that claim what is not so are left out.
 
     Raises:
-        FileError: a scene names what is not there, or claims what is not so; the message names the line.
+        EngineError: a scene names what is not there, or claims what is not so of the demo's own model and texts (the
+            message names the line); or the model does not take what is given instead.
     """
-    own = Walk(demo, model, say, memory).states(demo.texts, None)
-    rehearsal = Rehearsal(demo, model, own, memory)
-    _check_captions(rehearsal)
-    if texts is None:
-        for number, state in enumerate(rehearsal.states):
-            for claim in state.scene.holds:
-                if not rehearsal.holds(number, claim):
-                    raise _untrue(rehearsal, number, claim)
+    _check_braces(demo)
+    if not demo.texts and (instead.texts or instead.targets):
+        text = "{file}: this demo begins with a worked example, not with a text; leave out --text and --target"
+        raise FileError("demo-no-text", text, file=demo.path)
+    walk = Walk(demo, model, say, memory)
+    states = walk.states()
+    rehearsal = Rehearsal(demo, states, memory)
+    other_model = instead.model not in (None, demo.model)
+    if not other_model:
+        _check_names(rehearsal)
+    if instead.texts or instead.targets:
+        states = walk.elsewhere(instead.texts, instead.targets, states)
+        rehearsal = Rehearsal(demo, states, memory)
+    elif not other_model:
+        _check_claims(rehearsal)
         return rehearsal
-    other = Rehearsal(demo, model, Walk(demo, model, say, memory).states(tuple(texts), own), memory)
-    other.keep_true()
-    return other
+    rehearsal.keep_true()
+    return rehearsal
 
 
 def _filled(said: str, values: dict[str, str]) -> str:
@@ -191,35 +219,46 @@ def _filled(said: str, values: dict[str, str]) -> str:
     return "".join(parts)
 
 
-def _check_captions(rehearsal: Rehearsal) -> None:
-    demo = rehearsal.demo
-    for number, state in enumerate(rehearsal.states):
+def _check_braces(demo: Demo) -> None:
+    for scene in demo.scenes:
         for code in LANGUAGES:
             try:
-                names = placeholders(state.scene.say[code])
+                placeholders(scene.say[code])
             except ValueError as error:
                 raise FileError(
                     "demo-braces",
                     "{file}: line {line}: say.{language} has a brace that holds no name ({reason})",
                     file=demo.path,
-                    line=demo.line(state.scene, f"say.{code}"),
+                    line=demo.line(scene, f"say.{code}"),
                     language=code,
                     reason=error,
                 ) from None
-            for name in names:
+
+
+def _check_names(rehearsal: Rehearsal) -> None:
+    for number, scene in enumerate(rehearsal.demo.scenes):
+        for code in LANGUAGES:
+            for name in placeholders(scene.say[code]):
                 _check_name(rehearsal, number, f"say.{code}", name)
-        for claim in state.scene.holds:
+        for claim in scene.holds:
             _check_name(rehearsal, number, "holds", claim.fact)
             literal = claim.other[0] in "'\"" or claim.other.replace(".", "", 1).lstrip("+-").isdigit()
             if not literal:
                 _check_name(rehearsal, number, "holds", claim.other)
 
 
+def _check_claims(rehearsal: Rehearsal) -> None:
+    for number, scene in enumerate(rehearsal.demo.scenes):
+        for claim in scene.holds:
+            if not rehearsal.holds(number, claim):
+                raise _untrue(rehearsal, number, claim)
+
+
 def _check_name(rehearsal: Rehearsal, number: int, key: str, name: str) -> None:
     demo, scene = rehearsal.demo, rehearsal.states[number].scene
     try:
         rehearsal.check(number, name)
-    except facts.NoFactError:
+    except NoFactError:
         known = facts.names()
         near = get_close_matches(name.rpartition(".")[2], known, n=3, cutoff=0.4)
         raise FileError(
@@ -233,7 +272,7 @@ def _check_name(rehearsal: Rehearsal, number: int, key: str, name: str) -> None:
 
 
 def _untrue(rehearsal: Rehearsal, number: int, claim: Claim) -> FileError:
-    session = rehearsal.states[number].session(rehearsal.model, rehearsal.memory)
+    session = rehearsal.states[number].session(rehearsal.memory)
     return FileError(
         "demo-untrue",
         "{file}: line {line}: {claim} is not so in this run: {fact} is {value}",

@@ -9,16 +9,17 @@ from typing import ClassVar
 from rich.cells import cell_len
 from textual import getters
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 
 from tui.app import ExploreApp
+from tui.demo.bars import BINDINGS, DemoPredictions
 from tui.demo.caption import Caption
 from tui.demo.player import Player
 from tui.demo.rehearsal import Rehearsal
 from tui.demo.script import View
 from tui.language import Language
 from tui.screens.explorer import Explorer
-from tui.screens.predictions import Predictions
+from tui.screens.help import Help
 from tui.session import Session
 from tui.views.attention import Limits
 from tui.views.graph import Shown
@@ -32,58 +33,6 @@ SOON = 0.02
 TALL = 32
 
 SHOWN: dict[View, Shown] = {"graph": "one", "graph-all": "all", "graph-mean": "mean"}
-
-BINDINGS: list[BindingType] = [
-    Binding("space,d", "demo_pause", "pause or continue the demo", show=False, id="demo_pause", tooltip="pause"),
-]
-
-
-class DemoPredictions(Predictions):
-    """What comes next, with the demo's caption below."""
-
-    BINDINGS: ClassVar[list[BindingType]] = BINDINGS
-    DEFAULT_CSS = """
-    DemoPredictions > Caption { height: auto; padding: 0 1; }
-    """
-
-    def __init__(self, session: Session, say: Language, explorer: DemoExplorer) -> None:
-        super().__init__(session, say)
-        self._explorer = explorer
-
-    def compose(self) -> ComposeResult:
-        yield from super().compose()
-        yield self._explorer.new_caption()
-
-    def on_mount(self) -> None:
-        self.taken = 5
-        self._write()
-        self.action_tell()
-
-    def action_tell(self) -> None:
-        """Say what the explorer says."""
-        self.query_one(Caption).say_now(self._explorer.said)
-
-    def action_demo_pause(self) -> None:
-        self._explorer.action_demo_pause()
-
-    def action_demo_scene(self, count: int) -> None:
-        self._explorer.action_demo_scene(count)
-
-    def action_position(self, count: int) -> None:
-        if self._explorer.player.away:
-            super().action_position(count)
-        else:
-            self._explorer.action_demo_scene(count)
-
-    def action_choose(self, count: int) -> None:
-        self._explorer.leave()
-        super().action_choose(count)
-
-    def action_leave(self) -> None:
-        if self._explorer.player.away:
-            super().action_leave()
-        else:
-            self._explorer.leave()
 
 
 class DemoExplorer(Explorer):
@@ -185,7 +134,7 @@ class DemoExplorer(Explorer):
         elif view == "heads":
             if heads is None or not heads.display:
                 self.action_heads_map()
-        elif self.picture is not None:
+        elif self._wished is not None:
             self._look_through(None)
 
     def _speak(self) -> None:
@@ -274,6 +223,9 @@ class DemoExplorer(Explorer):
         else:
             self.action_demo_scene(count)
 
+    def action_help(self) -> None:
+        self.app.push_screen(Help(self.say, demo=True))
+
     def action_back(self) -> None:
         if self.player.away or self.editor.display:
             super().action_back()
@@ -288,7 +240,7 @@ class DemoApp(ExploreApp):
     CSS_PATH = "../screens/explorer.tcss"
 
     def __init__(self, rehearsal: Rehearsal, player: Player, say: Language, theme: str = "dark") -> None:
-        session = rehearsal.states[player.index].session(rehearsal.model, rehearsal.memory)
+        session = rehearsal.states[player.index].session(rehearsal.memory)
         super().__init__(session, say, theme)
         self.rehearsal = rehearsal
         self.player = player

@@ -22,7 +22,7 @@ VIEWS: tuple[View, ...] = get_args(View)
 FILE_LIMIT = 1 << 20
 
 DEMO_KEYS = ("title", "summary", "model", "text", "texts", "target", "scenes")
-SCENE_KEYS = ("name", "stage", "head", "cell", "view", "text", "append", "which", "say", "wait", "holds")
+SCENE_KEYS = ("name", "stage", "head", "cell", "view", "text", "append", "which", "worked", "say", "wait", "holds")
 
 CLAIM = re.compile(r"\s*([\w.-]+)\s*(<=|>=|!=|=|<|>)\s*(.+?)\s*$")
 NAME = re.compile(r"[\w-]+$")
@@ -47,7 +47,8 @@ class Scene:
         number: which scene it is, from 0.
         stage: the stage gone to: its whole name, or an end of it that only one has.
         cell: the row and the column looked at, by number (from the end where negative) or by the token there.
-        text: what takes the place of the text looked at.
+        worked: a worked example, by its name or its file, to look at instead; false goes back to the text before it.
+        text: what takes the place of the text looked at; after a worked example, what the demo's model is run on again.
         append: the token put at its end; true for the most probable one.
         which: the number of the text looked at, of several.
         say: the caption in each language, with ``{placeholders}``.
@@ -58,6 +59,7 @@ class Scene:
     number: int
     name: str
     say: Mapping[str, str]
+    worked: str | Literal[False] | None = None
     stage: str | None = None
     head: int | None = None
     cell: tuple[int | str, ...] = ()
@@ -71,7 +73,11 @@ class Scene:
 
 @dataclass(frozen=True)
 class Demo:
-    """A demo as its file has it."""
+    """A demo as its file has it.
+
+    Attributes:
+        texts: what the model is run on; none where the first scene opens a worked example.
+    """
 
     path: Path
     title: Mapping[str, str]
@@ -154,11 +160,7 @@ class _Reader:
         if "text" in table and "texts" in table:
             raise self._fault(None, "texts", texts, "text | texts")
         texts = [texts] if isinstance(texts, str) else texts
-        if (
-            not isinstance(texts, list)
-            or not texts
-            or not all(isinstance(each, str) and each.strip() for each in texts)
-        ):
+        if not _are_texts(texts) and not (texts is None and scenes[0].get("worked")):
             raise self._fault(None, "texts" if "texts" in table else "text", texts, '"…" | ["…", "…"]')
         read = tuple(self._scene(number, scene) for number, scene in enumerate(scenes))
         for scene in read:
@@ -175,7 +177,7 @@ class _Reader:
             self._said(table, None, "title"),
             self._said(table, None, "summary"),
             self._of(table, None, "model", str, '"tiny-gpt"') or "tiny-gpt",
-            tuple(texts),
+            tuple(texts or ()),
             self._of(table, None, "target", str, '"…"'),
             read,
             self._lines,
@@ -202,10 +204,16 @@ class _Reader:
         text = self._of(table, number, "text", str, '"…"')
         if text is not None and not text.strip():
             raise self._fault(number, "text", text, '"…"')
+        worked = table.get("worked")
+        if not (worked is None or worked is False or (isinstance(worked, str) and worked.strip())):
+            raise self._fault(number, "worked", worked, '"cat-dog" | "….toml" | false')
+        if worked is not None and text is not None:
+            raise self._fault(number, "text", text, "worked | text")
         return Scene(
             number,
             name,
             self._said(table, number, "say"),
+            worked,
             self._of(table, number, "stage", str, '"layers.0.attention.scores"'),
             self._of(table, number, "head", int, "0, 1, 2 …"),
             tuple(cell),
@@ -274,6 +282,10 @@ class _Reader:
             value="∅" if value is None else repr(value)[:60],
             wanted=wanted,
         )
+
+
+def _are_texts(texts: object) -> bool:
+    return isinstance(texts, list) and bool(texts) and all(isinstance(each, str) and each.strip() for each in texts)
 
 
 def _joined(text: str) -> list[str]:

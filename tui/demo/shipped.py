@@ -11,7 +11,10 @@ from tui.demo.script import Demo, read
 from tui.language import Language
 
 # The order in which to see them.
-ORDER = ("tour", "graph", "self-attention", "cross-attention", "heads", "positions", "mask", "next-token", "loss")
+ORDER = (
+    *("tour", "tokens", "graph", "self-attention", "cross-attention", "heads", "context"),
+    *("positions", "sines", "mask", "next-token", "loss"),
+)
 
 
 def shipped_demos() -> dict[str, Path]:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from engine.errors import FileError
 from engine.model import samples
+from engine.worked import Worked
 from tui.demo import facts
 from tui.demo.script import VIEWS, View
 from tui.grids import matrix_axes
@@ -31,7 +32,7 @@ stage = "layers.0.attention.scores"   # {stage}
 head = 0                      # {head}
 cell = ["爱", "我"]            # {cell}
 say.zh = "“{{query}}”问“{{key}}”，点积是 {{value}}；这张表的形状是 {{shape}}。"
-say.en = "{{query}} asks {{key}}: the product is {{value}}. The table's shape is {{shape}}."
+say.en = "“{{query}}” asks “{{key}}”: the product is {{value}}. The table's shape is {{shape}}."
 # {placeholders}
 
 [[scenes]]
@@ -40,7 +41,7 @@ view = "graph"                # {view}
 holds = ["row_sum = 1"]       # {holds}
 wait = 12                     # {wait}
 say.zh = "softmax 之后，“{{query}}”看得最多的是“{{best}}”：{{best_value}}。"
-say.en = "After the softmax {{query}} looks most at {{best}}: {{best_value}}."
+say.en = "After the softmax “{{query}}” looks most at “{{best}}”: {{best_value}}."
 
 [[scenes]]
 text = "猫追狗"                # {edit}
@@ -48,7 +49,8 @@ append = true                 # {append}
 view = "predictions"
 wait = "key"
 say.zh = "“{{text}}”后面最可能是“{{top}}”（{{probability}}）。{last}"
-say.en = "After {{text}} the likeliest is {{top}} ({{probability}}). Try it: press esc, then e."
+say.en = "After “{{text}}” the likeliest is “{{top}}” ({{probability}}). Try it: press esc, then e."
+# worked = "cat-dog"          # {worked}
 """
 
 
@@ -58,7 +60,7 @@ def start(say: Language) -> str:
         name: say(f"demo_new.{name}")
         for name in (
             *("about", "model", "text", "scene", "name", "stage", "head", "cell"),
-            *("view", "holds", "wait", "edit", "append"),
+            *("view", "holds", "wait", "edit", "append", "worked"),
         )
     }
     named = say("demo_new.placeholders") + " " + " ".join("{" + name + "}" for name in facts.names())
@@ -93,7 +95,10 @@ def scene_here(session: Session, view: View = "equation") -> str:
     lines = ["[[scenes]]"]
     if view not in VIEWS:
         raise ValueError(view)
-    lines.append(f"text = {_quoted(session.texts[session.text])}")
+    if session.changeable:
+        lines.append(f"text = {_quoted(session.texts[session.text])}")
+    else:
+        lines.append(f"worked = {_quoted(_example(session))}")
     lines.append(f"stage = {_quoted(operand.name)}")
     if any(axis.symbol.startswith("H") for axis in operand.axes):
         lines.append(f"head = {session.head}")
@@ -138,12 +143,20 @@ def save_scene(path: Path, session: Session, view: View = "equation") -> None:
 
 
 def _head(session: Session) -> str:
+    said = "\n".join(f"{key}.{code} = {_quoted(session.name)}" for key in ("title", "summary") for code in ("zh", "en"))
+    if not session.changeable:
+        return f"{said}\n\n"
     texts = ", ".join(map(_quoted, session.texts))
     folder = session.model.folder
-    shipped = folder.parent == samples() / "models"
-    model = session.model.name if shipped else str(folder.resolve())
-    said = "\n".join(f"{key}.{code} = {_quoted(model)}" for key in ("title", "summary") for code in ("zh", "en"))
+    model = session.name if folder.parent == samples() / "models" else str(folder.resolve())
     return f"model = {_quoted(model)}\ntexts = [{texts}]\n{said}\n\n"
+
+
+def _example(session: Session) -> str:
+    """What a scene calls the worked example that is open."""
+    assert isinstance(session.opened, Worked)
+    path = session.opened.path
+    return path.stem if path.parent == samples() / "worked" else str(path.resolve())
 
 
 def _quoted(text: str) -> str:

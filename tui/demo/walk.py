@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from engine.errors import EngineError, FileError
 from engine.generation import predictions, translated
@@ -17,25 +19,30 @@ from tui.report.selection import select
 from tui.session import Session
 from tui.views.attention import nearest_weights
 
+if TYPE_CHECKING:
+    from engine.worked import Worked
+
 
 @dataclass(frozen=True)
 class State:
     """Where a scene is: everything that the explorer must be put back to."""
 
     scene: Scene
+    opened: Model | Worked
     trace: Trace
     stage: str
     positions: dict[str, int]
     view: View
 
-    def session(self, model: Model, memory: int) -> Session:
+    def session(self, memory: int) -> Session:
         """A session that stands there."""
-        session = Session(model, self.trace, memory)
+        session = Session(self.opened, self.trace, memory)
         self.restore(session)
         return session
 
     def restore(self, session: Session) -> None:
         """Put a session there, whatever it looked at."""
+        session.opened = self.opened
         session.trace = self.trace
         session.operand = self.trace[self.stage]
         session.positions = dict(self.positions)
@@ -48,32 +55,61 @@ class Walk:
 
     def __init__(self, demo: Demo, model: Model, say: Language, memory: int) -> None:
         self._demo, self._model, self._say, self._memory = demo, model, say, memory
-        self._cells: dict[int, tuple[int, ...]] = {}
+        self._left: Trace | None = None
 
-    def states(self, texts: tuple[str, ...], own: Sequence[State] | None) -> list[State]:
-        """Every scene's state. Of other texts than the demo's own, cells are those that the ``own`` states look at."""
+    def states(self) -> list[State]:
+        """Every scene's state on the demo's own texts.
+
+        Raises:
+            FileError: a scene names what is not there; the message names the line.
+        """
+        demo = self._demo
+        if not demo.texts:
+            return self._states(self._session(self._example(demo.scenes[0])), None)
         try:
-            session = Session(self._model, self._trace(texts), self._memory)
+            trace = self._trace(demo.texts, [demo.target] * len(demo.texts) if demo.target else ())
         except EngineError as error:
             raise self._refusal(None, self._texts_key(), error) from None
+        return self._states(self._session(trace), None)
+
+    def elsewhere(self, texts: Sequence[str], targets: Sequence[str], own: Sequence[State]) -> list[State]:
+        """Every scene's state on other texts, or with other beginnings of what is written; none keeps the demo's own.
+
+        Cells are those at the same places as in the demo's ``own`` states.
+
+        Raises:
+            EngineError: the model does not take them, or a scene names what is not there.
+        """
+        texts = texts or self._demo.texts
+        if not targets and self._demo.target:
+            targets = [self._demo.target] * len(texts)
+        return self._states(self._session(self._trace(texts, targets)), own)
+
+    def _session(self, shown: Trace | Worked) -> Session:
+        """A session on a run of the model, or on a worked example."""
+        if isinstance(shown, Trace):
+            return Session(self._model, shown, self._memory)
+        return Session(shown, shown.trace, self._memory)
+
+    def _states(self, session: Session, own: Sequence[State] | None) -> list[State]:
         view: View = "equation"
         states = []
         for scene in self._demo.scenes:
             self._go(session, scene, None if own is None else own[scene.number])
             view = scene.view or view
             self._look_as(session, scene, view)
-            states.append(State(scene, session.trace, session.operand.name, dict(session.positions), view))
+            name, positions = session.operand.name, dict(session.positions)
+            states.append(State(scene, session.opened, session.trace, name, positions, view))
         return states
 
     def _texts_key(self) -> str:
         """Where the file gives its texts."""
         return "texts" if self._demo.lines.has("texts") else "text"
 
-    def _trace(self, texts: tuple[str, ...]) -> Trace:
-        model, target = self._model, self._demo.target
-        targets = None if target is None else [target] * len(texts)
-        trace = model.trace(list(texts), targets=targets, memory=self._memory)
-        return trace if target is not None else translated(model, trace, self._memory)
+    def _trace(self, texts: Sequence[str], targets: Sequence[str]) -> Trace:
+        """A run over texts; a translation that is not begun is the model's own."""
+        trace = self._model.trace(list(texts), targets=list(targets) or None, memory=self._memory)
+        return translated(self._model, trace, self._memory)
 
     def _refusal(self, scene: Scene | None, key: str, error: EngineError) -> FileError:
         """An error of the engine, with the line that it comes from."""
@@ -89,11 +125,15 @@ class Walk:
     def _go(self, session: Session, scene: Scene, own: State | None) -> None:
         key = "text"
         try:
+            if scene.worked is not None:
+                self._open(session, self._session(self._instead(session, scene)))
             if scene.which is not None:
                 key = "which"
                 self._look_at_text(session, scene)
             key = "text"
-            if scene.text is not None:
+            if scene.text is not None and not session.changeable:
+                self._open(session, self._session(self._trace([scene.text], ())))
+            elif scene.text is not None:
                 session.edit(scene.text)
                 self._translate(session)
             key = "append"
@@ -114,6 +154,38 @@ class Walk:
             self._same_cell(session, own)
         elif scene.cell:
             self._look_at(session, scene)
+
+    def _instead(self, session: Session, scene: Scene) -> Trace | Worked:
+        """What a scene shows in the place of what was looked at: a worked example, or again what was before one."""
+        if session.changeable:
+            self._left = session.trace
+        if scene.worked:
+            return self._example(scene)
+        if self._left is None:
+            raise self._missing(scene, "worked", "false", "text")
+        return self._left
+
+    def _example(self, scene: Scene) -> Worked:
+        """The worked example that a scene opens: a file beside the demo where there is one, else what is so called."""
+        # Most demos open none.
+        from engine.worked import load_worked
+
+        assert scene.worked
+        beside = self._demo.path.parent / Path(scene.worked).expanduser()
+        try:
+            return load_worked(beside if beside.is_file() else scene.worked, self._memory)
+        except EngineError as error:
+            raise self._refusal(scene, "worked", error) from None
+
+    @staticmethod
+    def _open(session: Session, other: Session) -> None:
+        """Look at something else, at the stage of the same name and the same place where it has them."""
+        name = session.operand.name
+        session.opened, session.trace, session.operand = other.opened, other.trace, other.operand
+        if name in other.trace:
+            session.operand = other.trace[name]
+        session.look_at_end()
+        session.positions.pop("V", None)
 
     def _look_at_text(self, session: Session, scene: Scene) -> None:
         assert scene.which is not None
@@ -142,7 +214,7 @@ class Walk:
 
     def _same_cell(self, session: Session, own: State) -> None:
         grid = session.grid
-        there = own.session(self._model, self._memory)
+        there = own.session(self._memory)
         session.move_to(*there.grid.place(there.cell))
         assert grid.operand is session.operand
 

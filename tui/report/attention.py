@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
 from rich.cells import cell_len
@@ -9,8 +10,10 @@ from rich.cells import cell_len
 from engine.heads import NAMES, description
 from engine.trace import Trace
 from tui.language import Language
+from tui.naming import cut_name
 from tui.views.attention import Attention, Limits, Picture, attention_name, attention_stages
-from tui.widgets.numbers import align, cut
+from tui.views.shares import listed_text
+from tui.widgets.numbers import align
 
 LABEL = 12
 ARROW = 3
@@ -27,7 +30,7 @@ def graph_lines(attention: Attention, head: int | None, say: Language, width: in
     """
     of = say("graph.mean", count=attention.heads) if head is None else say("graph.head", head=head)
     yield f"{say('graph.title')} · {attention.stage.name} · {of}"
-    labels = [cut(label, LABEL) for label in attention.query_labels]
+    labels = [cut_name(label, LABEL) for label in attention.query_labels]
     margin = max(map(cell_len, labels)) + 2
     for query, label in enumerate(labels):
         picture = Picture(attention, head, limits, query, 0)
@@ -74,13 +77,12 @@ def _told(picture: Picture, say: Language) -> Iterator[str]:
     keys = picture.attention.key_labels
     shown = list(reversed(picture.own))
     for edge in shown:
-        yield f"{cut(keys[edge.key], LABEL)} {edge.weight:.2f}"
-    rest = int(picture.sight[picture.query].sum()) - len(shown)
-    if rest:
-        left = float(picture.weights[picture.query].sum()) - sum(edge.weight for edge in shown)
-        yield say("graph.not_drawn", count=rest, sum=f"{max(0.0, left):.2f}")
+        yield f"{cut_name(keys[edge.key], LABEL)} {listed_text(edge.weight)}"
+    left = picture.left_out([edge.key for edge in shown])
+    if left:
+        yield say("graph.not_drawn", count=len(left), sum=listed_text(math.fsum(left)))
     if picture.cut:
-        named = " ".join(cut(keys[key], LABEL) for key in picture.cut)
+        named = " ".join(cut_name(keys[key], LABEL) for key in picture.cut)
         yield (
             f"{CROSS} {named}" if len(picture.cut) <= 3 else f"{CROSS} {say('graph.cut_count', count=len(picture.cut))}"
         )

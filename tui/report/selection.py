@@ -61,6 +61,13 @@ def select(trace: Trace, name: str | None, layer: int | None, head: int | None) 
                 stages=", ".join(stage.name for stage in ends[:4]) + (", …" if len(ends) > 4 else ""),
             )
         stages = tuple(whole or ends) or (trace[name],)
+        if layer not in (None, stages[0].layer):
+            raise InputError(
+                "stage-elsewhere",
+                "{stage} is not in layer {layer}; leave out the stage or the layer",
+                stage=stages[0].name,
+                layer=layer,
+            )
     heads = max((axis.size for stage in trace for axis in stage.axes if axis.symbol in ("H", "H_kv")), default=0)
     if head is not None:
         if not 0 <= head < heads:

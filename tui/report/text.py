@@ -62,8 +62,10 @@ def pictures(trace: Trace, stage: Stage, head: int | None, width: int, say: Lang
         yield from heads_lines(trace, text, say)
 
 
-def matrices(stage: Stage, axes: tuple[Axis, ...], value: Array, width: int, say: Language) -> Iterator[str]:
-    """The numbers as one table for every text and head."""
+def matrices(
+    stage: Stage, axes: tuple[Axis, ...], value: Array, width: int, say: Language, digits: int | None = None
+) -> Iterator[str]:
+    """The numbers as one table for every text and head, with so many ``digits`` after the point or as many as help."""
     leading = axes[:-2] if len(axes) > 2 else axes[:1]
     for place in product(*(range(axis.size) for axis in leading)):
         names = [
@@ -78,14 +80,21 @@ def matrices(stage: Stage, axes: tuple[Axis, ...], value: Array, width: int, say
         table = part[:, None] if part.ndim == 1 else part
         rows = axes[len(leading)]
         columns = axes[len(leading) + 1] if part.ndim == 2 else None
-        yield from _table(stage, rows, columns, table, place[0], width, say)
+        yield from _table(stage, rows, columns, table, place[0], width, say, digits)
 
 
 def _table(
-    stage: Stage, rows: Axis, columns: Axis | None, table: Array, text: int, width: int, say: Language
+    stage: Stage,
+    rows: Axis,
+    columns: Axis | None,
+    table: Array,
+    text: int,
+    width: int,
+    say: Language,
+    digits: int | None,
 ) -> Iterator[str]:
     finite = np.abs(table[np.isfinite(table)])
-    format_ = NumberFormat.fitting(kind_of(stage), float(finite.max()) if finite.size else 1.0)
+    format_ = NumberFormat.fitting(kind_of(stage), float(finite.max()) if finite.size else 1.0, digits)
     named = columns is not None and columns.by_text
     labels = [columns.label(j, text) for j in range(min(columns.size, MOST_LABELS))] if columns and named else []
     cell = max(format_.width, min(LABEL_WIDTH, max(map(cell_len, labels), default=0))) + 2

@@ -9,15 +9,13 @@ from typing import TextIO
 import numpy as np
 
 from engine.worked import Comparison, Worked, load_worked, shipped_worked
+from tui.comparing import aligned, columns, digits, names
 from tui.explanations import explained
 from tui.language import Language
 from tui.report.selection import Selection
 from tui.report.text import LABEL_WIDTH, MOST_ROWS, PIPE_WIDTH, matrices
 from tui.widgets.numbers import align, cut
 from tui.wrapping import wrap
-
-# Two digits more than the file has show what rounding hides.
-EXTRA, MOST_DIGITS = 2, 7
 
 
 def write(out: TextIO, worked: Worked, chosen: Selection, say: Language, width: int | None) -> None:
@@ -32,9 +30,12 @@ def write(out: TextIO, worked: Worked, chosen: Selection, say: Language, width: 
         out.write(f"\n{'─' * columns}\n{stage.name}   {stage.shape_text}   {place}\n")
         out.write(f"{explained(stage, say, 'title')}\n{stage.formula}\n")
         axes, value = chosen.part(stage)
-        out.writelines(f"{line}\n" for line in matrices(stage, axes, value, columns, say))
-        if stage.name in compared:
-            out.writelines(f"{line}\n" for line in comparison_lines(compared[stage.name], columns, say))
+        comparison = compared.get(stage.name)
+        # A number that the file gives is to be compared digit by digit.
+        shown = None if comparison is None else digits(comparison) or None
+        out.writelines(f"{line}\n" for line in matrices(stage, axes, value, columns, say, shown))
+        if comparison is not None:
+            out.writelines(f"{line}\n" for line in comparison_lines(comparison, columns, say))
 
 
 def comparison_lines(comparison: Comparison, width: int, say: Language) -> Iterator[str]:
@@ -49,12 +50,14 @@ def comparison_lines(comparison: Comparison, width: int, say: Language) -> Itera
     yield ""
     yield say("worked.agrees" if comparison.agrees else "worked.differs", **values)
     rows = np.argwhere(~comparison.agreement.all(axis=-1))
-    names = [say(f"worked.{name}") for name in ("printed", "computed", "difference")]
     for place in map(tuple, rows[:MOST_ROWS].tolist()):
         tokens = comparison.stage.axes[-2]
         label = align(tokens.label(place[-1], place[0]), LABEL_WIDTH, "left")
-        for number, (name, cells) in enumerate(zip(names, _cells(comparison, place, width), strict=True)):
-            yield f"  {label if number == 0 else ' ' * LABEL_WIDTH}{align(name, LABEL_WIDTH, 'left')}{cells}"
+        room = width - 2 * LABEL_WIDTH - 2
+        _, lines = aligned(columns(comparison, (*place, 0)), 0, room)
+        for number, (name, cells) in enumerate(zip(names(say), lines, strict=True)):
+            shown = cut("".join(cells), room)
+            yield f"  {label if number == 0 else ' ' * LABEL_WIDTH}{align(name, LABEL_WIDTH, 'left')}{shown}"
     if len(rows) > MOST_ROWS:
         yield "  ⋮"
 
@@ -64,20 +67,3 @@ def listing(say: Language) -> str:
     titles = {name: load_worked(path).titled(say.code) for name, path in shipped_worked().items()}
     widest = max(map(len, titles), default=0)
     return "\n".join(f"{name.ljust(widest)}   {title}" for name, title in titles.items())
-
-
-def _cells(comparison: Comparison, place: tuple[int, ...], width: int) -> list[str]:
-    """A row as the file has it, as it comes out, and the difference, under each other."""
-    halves, given = comparison.printed.halves[place], comparison.given[place]
-    computed, apart = comparison.stage.value[place], comparison.differences[place]
-    columns = []
-    for half, one, other, gap in zip(halves, given, computed, apart, strict=True):
-        digits = max(0, round(-np.log10(2 * half))) if half > 0 else 0
-        finer = min(max(digits, 2) + EXTRA, MOST_DIGITS)
-        known = not np.isnan(one)
-        texts = (f"{one:.{digits}f}" if known else "", f"{other:.{finer}f}", f"{gap:.{finer}f}" if known else "")
-        columns.append([text.replace("-", "−").replace("inf", "∞") for text in texts])
-    room = width - 2 * LABEL_WIDTH - 2
-    cell = max(len(text) for column in columns for text in column) + 2
-    shown = columns if cell * len(columns) <= room else [*columns[: max(1, room // cell - 1)], ["⋯"] * 3]
-    return [cut("".join(align(column[line], cell, "right") for column in shown), room) for line in range(3)]

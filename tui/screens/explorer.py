@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from textual import on
 from textual.binding import BindingType
-from textual.command import CommandPalette
 from textual.events import Click
 from textual.widgets import Input, Tree
 
@@ -66,7 +65,7 @@ class Explorer(StageView):
         self.show()
 
     def action_go(self) -> None:
-        self.app.push_screen(CommandPalette(placeholder=self.say("palette.placeholder")))
+        self.app.action_command_palette()
 
     # Looking at a number
 
@@ -167,15 +166,15 @@ class Explorer(StageView):
             self._look_through(self._heads_map)
 
     def _look_at_weights(self) -> bool:
-        """Go to the nearest stage with queries and keys, if there is one, so that the words fit the picture."""
-        from tui.views.attention import nearest_weights
+        """Go to the nearest stage that a picture of attention fits, if there is one."""
+        from tui.views.attention import nearest_weights, shows_attention
 
         trace = self.session.trace
         weights = nearest_weights(trace, trace.stages[self.session.position])
         if weights is None:
             self._say_briefly(self.say("graph.none"))
             return False
-        if self.session.key_axis is None:
+        if not shows_attention(self.session.operand):
             self.session.go(weights)
         return True
 
@@ -190,10 +189,9 @@ class Explorer(StageView):
         return picture
 
     def _look_through(self, picture: Graph | HeadsMap | None) -> None:
-        """Show a picture in the place of the equation, or the equation again."""
-        for view in (self.equation, self._graph, self._heads_map):
-            if view is not None:
-                view.display = view is (picture or self.equation)
+        """Show a picture in the place of the equation wherever it fits the stage, or the equation again."""
+        self._wished = picture
+        self._put_view()
         self.call_after_refresh(self.show)
 
     def on_graph_cell_chosen(self, event: Graph.CellChosen) -> None:
@@ -205,6 +203,16 @@ class Explorer(StageView):
 
     def on_heads_map_head_chosen(self, event: HeadsMap.HeadChosen) -> None:
         self._choose_head(event.stage, event.head)
+        if self._graph is not None:
+            # This head was asked for, whatever the graph showed before.
+            self._graph.shown = "one"
+
+    def on_heads_map_head_framed(self, event: HeadsMap.HeadFramed) -> None:
+        """Layer and head are looked at as soon as they are framed, so that all that names them agrees."""
+        if event.layer_changed:
+            self.session.go(self.session.trace[event.stage])
+        self.session.positions["H"] = event.head
+        self.show()
 
     def _choose_head(self, stage: str, head: int) -> None:
         self.session.go(self.session.trace[stage])
@@ -238,6 +246,10 @@ class Explorer(StageView):
     def _say_briefly(self, message: str) -> None:
         self.keys.note(message)
         self.set_timer(2, self._end_note)
+
+    def say_how_to_leave(self) -> None:
+        """Say for a moment which key ends the program."""
+        self._say_briefly(self.say("quit.hint"))
 
     def _end_note(self) -> None:
         self.keys.note("")
@@ -321,9 +333,6 @@ class Explorer(StageView):
         from tui.demo.script import View
         from tui.demo.template import save_scene
 
-        if not self.session.changeable:
-            self._say_briefly(self.say("worked.fixed"))
-            return
         view: View = "equation"
         if self.picture is not None:
             view = "graph" if self.picture is self._graph else "heads"
@@ -337,4 +346,5 @@ class Explorer(StageView):
     def action_help(self) -> None:
         from tui.screens.help import Help
 
-        self.app.push_screen(Help(self.say))
+        about = (*(self.session.notes(self.say.code) or ()), *self.explanation.unsaid)
+        self.app.push_screen(Help(self.say, about=list(dict.fromkeys(about))))

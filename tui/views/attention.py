@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Container, Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -14,19 +14,21 @@ from engine.heads import Measure, Sight, measures
 from engine.operand import Array
 from engine.ops import ApplyMask
 from engine.stages import Stage
+from engine.text import visible
 from engine.trace import Trace
 from tui.language import Language
+from tui.naming import token_names
 
 SYMBOLS = ["B", "H", "N", "M"]
 
 
 def attention_stages(trace: Trace) -> list[Stage]:
     """The stages that hold attention weights, in order: one for each attention of each layer."""
-    return [
-        stage
-        for stage in trace
-        if stage.name.endswith("attention.weights") and [axis.symbol for axis in stage.axes] == SYMBOLS
-    ]
+    return [stage for stage in trace if _holds_weights(stage)]
+
+
+def _holds_weights(stage: Stage) -> bool:
+    return stage.name.endswith("attention.weights") and [axis.symbol for axis in stage.axes] == SYMBOLS
 
 
 def nearest_weights(trace: Trace, here: Stage) -> Stage | None:
@@ -43,8 +45,18 @@ def nearest_weights(trace: Trace, here: Stage) -> Stage | None:
     )
 
 
+def shows_attention(operand: object) -> bool:
+    """Whether a picture of attention goes with what is looked at: the stages from the scores to the heads' results."""
+    if not isinstance(operand, Stage):
+        return False
+    weighed = any(isinstance(each, Stage) and _holds_weights(each) for each in operand.inputs)
+    return weighed or [axis.symbol for axis in operand.axes] == SYMBOLS
+
+
 def attention_name(stage: Stage, say: Language) -> str:
     """What the attention of a stage of weights is called in a list of all."""
+    if stage.layer is None:
+        return say(f"tree.{stage.name.split('.')[-2]}")
     if stage.block == "cross_attention":
         return say("heads.cross", layer=stage.layer)
     return say(f"heads.{stage.side or 'layer'}", layer=stage.layer)
@@ -81,12 +93,12 @@ class Attention:
 
     @cached_property
     def query_labels(self) -> Sequence[str]:
-        """The tokens that look."""
+        """The names of the tokens that look."""
         return self._labels(self.stage.axes[2])
 
     @cached_property
     def key_labels(self) -> Sequence[str]:
-        """The tokens that are looked at."""
+        """The names of the tokens that are looked at."""
         return self._labels(self.stage.axes[3])
 
     @cached_property
@@ -123,7 +135,8 @@ class Attention:
 
     def _labels(self, axis: Axis) -> Sequence[str]:
         tokens = self.trace.tokens_along(axis)[self.text]
-        return [axis.label(position, self.text) for position in range(min(axis.size, len(tokens)))]
+        count = min(axis.size, len(tokens))
+        return token_names([visible(axis.label(position, self.text)) for position in range(count)])
 
 
 @dataclass(frozen=True)
@@ -175,8 +188,17 @@ class Picture:
 
     @cached_property
     def own(self) -> list[Edge]:
-        """The edges from the query looked at that are shown, the weakest first."""
-        return self._edges([self.query], self.limits)
+        """The edges from the query looked at that are shown, the weakest first.
+
+        Where all are weaker than the threshold, as in a long text, these are the strongest of them.
+        """
+        strongest = replace(self.limits, threshold=0.0, top=self.limits.top or Limits.top)
+        return self._edges([self.query], self.limits) or self._edges([self.query], strongest)
+
+    @property
+    def is_below(self) -> bool:
+        """Whether no edge from the query looked at reaches the threshold."""
+        return all(edge.weight < self.limits.threshold for edge in self.own)
 
     def edges(self, queries: Iterable[int], others: Limits | None = None) -> list[Edge]:
         """The edges from these tokens that are shown, the weakest first, and last those from the query looked at.
@@ -191,6 +213,11 @@ class Picture:
         pairs = [(queries[row], key) for row, key in zip(rows.tolist(), keys.tolist(), strict=True)]
         found = [Edge(query, key, float(self.weights[query, key])) for query, key in pairs]
         return sorted(found, key=lambda edge: edge.weight)
+
+    def left_out(self, shown: Container[int]) -> list[float]:
+        """The weights of the keys that the query looked at sees, without those ``shown``."""
+        weights: list[float] = self.weights[self.query].tolist()
+        return [weight for key, weight in enumerate(weights) if self.sight[self.query, key] and key not in shown]
 
     @property
     def cut(self) -> list[int]:

@@ -2,60 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container
-from dataclasses import dataclass
+import math
+from collections.abc import Container
 
+from tui.arithmetic import number_text
 from tui.language import Language
+from tui.naming import cut_name
 from tui.views.attention import Picture
 from tui.views.pens import Pens
-from tui.widgets.numbers import cut
+from tui.views.sheet import Group, Part
 
 # A token in a sentence.
 NAME = 14
 
 
-@dataclass(frozen=True)
-class Part:
-    """Some text of a line, and what a click on it does."""
-
-    text: str
-    style: str
-    call: Callable[[], object] | None = None
-
-
-def legend(picture: Picture, small: bool, say: Language, ink: Pens) -> list[Part]:
-    """What the strokes mean; what is cut is not drawn in ``small`` graphs."""
-    token = cut(picture.attention.query_labels[picture.query], NAME)
-    parts = [
-        Part("⠶⠶ ", ink.here[-1]),
-        Part(say("graph.from_here", token=token), ink.quiet),
-        Part("   ⠒⠒ ", ink.others[-1]),
-        Part(say("graph.others"), ink.quiet),
-    ]
-    if not small and not picture.sight.all():
-        parts += [Part("   ⠂⠐✕ ", ink.cut), Part(say("graph.masked"), ink.quiet)]
-    return parts
+def legend(picture: Picture, others: bool, say: Language, ink: Pens) -> list[Group]:
+    """What the strokes mean; ``others`` says whether edges of other tokens are drawn than of the one looked at."""
+    token = cut_name(picture.attention.query_labels[picture.query], NAME)
+    groups: list[Group] = [[Part("⠶⠶ ", ink.here[-1]), Part(say("graph.from_here", token=token), ink.quiet)]]
+    if others:
+        groups.append([Part("   ⠒⠒ ", ink.others[-1]), Part(say("graph.others"), ink.quiet)])
+    if picture.cut:
+        groups.append([Part("   ⠂⠐✕ ", ink.cut), Part(say("graph.masked"), ink.quiet)])
+    return groups
 
 
-def edge(picture: Picture, say: Language, ink: Pens) -> list[Part]:
-    """The query and the key looked at, and the weight between them."""
-    query = cut(picture.attention.query_labels[picture.query], NAME)
-    key = cut(picture.attention.key_labels[picture.key], NAME)
-    parts = [Part(query, ink.bold), Part(" → ", ink.quiet), Part(key, ink.bold)]
+def edge(picture: Picture, named: bool, say: Language, ink: Pens) -> Group:
+    """The query and the key looked at, and the weight between them; the head too, if it is to be ``named``."""
+    query = cut_name(picture.attention.query_labels[picture.query], NAME)
+    key = cut_name(picture.attention.key_labels[picture.key], NAME)
+    parts = [Part(f"{say('graph.head', head=picture.head)}  ", ink.quiet)] if named else []
+    parts += [Part(query, ink.bold), Part(" → ", ink.quiet), Part(key, ink.bold)]
     if not picture.sight[picture.query, picture.key]:
         return [*parts, Part(f"  ✕ {say('graph.cut')}", ink.label)]
-    return [*parts, Part(f"  {picture.weights[picture.query, picture.key]:.3f}", ink.bold)]
+    return [*parts, Part(f"  {number_text(float(picture.weights[picture.query, picture.key]))}", ink.bold)]
 
 
-def drawn(picture: Picture, keys: Container[int], say: Language, ink: Pens) -> tuple[list[Part], list[Part]]:
-    """How much of the query's weight is drawn to these keys: in full, with what is left out and cut, and in short."""
-    shown = [edge.weight for edge in picture.own if edge.key in keys]
-    total, whole = sum(shown), float(picture.weights[picture.query].sum())
-    rest = int(picture.sight[picture.query].sum()) - len(shown)
-    parts = [say("graph.drawn", count=len(shown), sum=f"{total:.2f}")]
-    if rest:
-        parts.append(say("graph.not_drawn", count=rest, sum=f"{max(0.0, whole - total):.2f}"))
+def drawn(picture: Picture, keys: Container[int], say: Language, ink: Pens) -> list[Group]:
+    """How much of the query's weight is drawn to these keys, how much is not, and how many keys are cut off."""
+    shown = {edge.key: edge.weight for edge in picture.own if edge.key in keys}
+    left = picture.left_out(shown)
+    values = {"count": len(shown), "sum": number_text(math.fsum(shown.values()))}
+    if picture.is_below:
+        said = [say("graph.drawn_below", threshold=f"{picture.limits.threshold:g}", **values)]
+    else:
+        said = [say("graph.drawn", **values)]
+    if left:
+        said.append(say("graph.not_drawn", count=len(left), sum=number_text(math.fsum(left))))
     if picture.cut:
-        parts.append(say("graph.cut_count", count=len(picture.cut)))
-    short = say("graph.drawn_short", sum=f"{total:.2f}")
-    return [Part(f"   {' · '.join(parts)}", ink.quiet)], [Part(f"   {short}", ink.quiet)]
+        said.append(say("graph.cut_count", count=len(picture.cut)))
+    return [[Part(f"{' · ' if number else '   '}{text}", ink.quiet)] for number, text in enumerate(said)]

@@ -7,21 +7,21 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal, TypeVar
 
-from rich.cells import cell_len
 from textual.geometry import Region
 from textual.message import Message
 
 from engine.stages import Stage
+from tui.arithmetic import number_text
 from tui.language import Language
-from tui.session import Session, axis_name
+from tui.looking import axis_name
+from tui.session import Session
 from tui.views import captions
 from tui.views.arcs import Halves, Layer, draw_arcs, natural_lines, ports, write_tokens, write_weights
 from tui.views.attention import Attention, Limits, Picture, nearest_weights, needed
-from tui.views.captions import Part
-from tui.views.links import draw_links, middles, write_row
+from tui.views.links import draw_links, links, middles, write_row
 from tui.views.panels import Panel, arranged, draw_panel, wished
 from tui.views.pens import Pens, pens
-from tui.views.sheet import Sheet
+from tui.views.sheet import Group, Part, Sheet
 from tui.views.tokenrow import TokenRow, token_row
 
 Shown = Literal["one", "all", "mean"]
@@ -177,9 +177,6 @@ class Graph(Sheet):
         air = 1 if height >= AIRY else 0
         area = Region(1, heading + air, width - 2, height - heading - reading - 2 * air)
         panels = arranged(picture, area) if self.shown == "all" else []
-        if heading:
-            legend = captions.legend(picture, self.shown == "all", self._say, ink)
-            self._write_line(0, self._title(picture, len(panels), ink), legend)
         if panels:
             taken, natural = self._draw_heads(picture, panels, ink)
         elif picture.attention.crosses:
@@ -188,17 +185,20 @@ class Graph(Sheet):
             taken, natural = self._draw_one(picture, area, ink)
         # A heading, two lines to read, and blank ones between.
         self._lines = natural + 5
+        if heading:
+            others = any(edge.query != picture.query for layer in self._layers for edge in layer.edges)
+            self.write_line(0, self._title(picture, len(panels), ink), captions.legend(picture, others, self._say, ink))
         self._write_reading(picture, min(height - reading, area.y + taken + air), reading, ink)
 
     # Each draws in an area, and gives the lines that it took and those that it would take.
 
     def _draw_one(self, picture: Picture, area: Region, ink: Pens) -> tuple[int, int]:
-        row = token_row(picture.attention.query_labels, area.x, area.width, picture.wanted)
-        ahead = picture.attention.looks_ahead
-        natural = natural_lines(row.span, ahead) + NODE
+        attention = picture.attention
+        row = token_row(attention.query_labels, area.x, area.width, picture.wanted, self._exact(picture))
+        natural = natural_lines(row.span, attention.looks_ahead, not picture.sight.all()) + NODE
         lines = min(area.height, natural)
         drawn = Region(0, area.y, area.right, lines)
-        halves = Halves.of(lines - NODE, ahead)
+        halves = Halves.of(lines - NODE, attention.looks_ahead, any(key in row.places for key in picture.cut))
         self._layers = draw_arcs(self, picture, picture.edges(row.places), ports(row), drawn, halves, ink)
         self._keys_shown = row.places
         y = area.y + halves.back
@@ -211,10 +211,10 @@ class Graph(Sheet):
     def _draw_two(self, picture: Picture, area: Region, ink: Pens) -> tuple[int, int]:
         attention = picture.attention
         queries = token_row(attention.query_labels, area.x, area.width, [picture.query])
-        keys = token_row(attention.key_labels, area.x, area.width, picture.keys_wanted)
+        keys = token_row(attention.key_labels, area.x, area.width, picture.keys_wanted, self._exact(picture))
         between = max(LEAST_LINKS, min(MOST_LINKS, area.height - 1 - NODE))
         write_row(self, queries, picture.query, area.y, ink.query, ink)
-        edges = picture.edges(queries.places)
+        edges = links(picture, queries.places, between)
         drawn = Region(0, area.y + 1, area.right, between)
         self._keys_shown = keys.places
         self._layers = [draw_links(self, picture, edges, middles(queries), middles(keys), drawn, ink)]
@@ -230,11 +230,17 @@ class Graph(Sheet):
         for panel in panels:
             one = replace(picture, head=panel.head)
             name = self._say("graph.head", head=panel.head)
-            draw_panel(self, one, panel, name, panel.head == picture.head, ink)
+            self._layers += draw_panel(self, one, panel, name, panel.head == picture.head, ink)
             chosen = self.HeadChosen(picture.attention.stage.name, panel.head)
             self.spot(panel.area, partial(self.post_message, chosen))
         rows = len({panel.area.y for panel in panels})
         return panels[-1].area.bottom - panels[0].area.y, rows * wished(picture).height
+
+    @staticmethod
+    def _exact(picture: Picture) -> dict[int, int]:
+        """The cells of the weight looked at: with all the digits that it has in the lines below the picture."""
+        weight = float(picture.weights[picture.query, picture.key])
+        return {picture.key: len(number_text(weight))} if picture.sight[picture.query, picture.key] else {}
 
     def _spot_row(self, row: TokenRow, y: int, call: Callable[[int], object]) -> None:
         for token, place in row.places.items():
@@ -242,67 +248,48 @@ class Graph(Sheet):
 
     # The lines around the picture
 
-    def _title(self, picture: Picture, panels: int, ink: Pens) -> list[Part]:
-        count = picture.attention.heads
+    def _title(self, picture: Picture, panels: int, ink: Pens) -> list[Group]:
+        say, count = self._say, picture.attention.heads
         what = {
-            "one": self._say("graph.head", head=picture.head),
-            "all": self._say("graph.all", count=count),
-            "mean": self._say("graph.mean", count=count),
+            "one": say("graph.head", head=picture.head),
+            "all": say("graph.all", count=count),
+            "mean": say("graph.mean", count=count) + say("graph.mean_below", head=self._session.head),
         }[self.shown]
         if 0 < panels < count:
-            what = self._say("graph.some", shown=panels, count=count)
+            what = say("graph.some", shown=panels, count=count)
         stage = picture.attention.stage
         place = f" · {stage.name}" if stage is not self._session.stage and self.extent.width >= ROOMY else ""
-        return [Part(self._say("graph.title"), ink.bold), Part(f"  {what}{place}", ink.quiet)]
+        after = SHOWN[(SHOWN.index(self.shown) + 1) % len(SHOWN)]
+        title = [Part(say("graph.title"), ink.bold), Part(f"  {what}{place}", ink.quiet)]
+        other = [Part("   v ", ink.bold, self.cycle), Part(say(f"graph.show_{after}"), ink.quiet, self.cycle)]
+        return [title, other] if count > 1 else [title]
 
-    def _keys(self, ink: Pens) -> list[Part]:
+    def _limits(self, ink: Pens) -> list[Group]:
+        """The limits, and the keys that change them."""
         say, limits = self._say, self.limits
         top = say("graph.every") if limits.top is None else say("graph.top", count=limits.top)
-        after = SHOWN[(SHOWN.index(self.shown) + 1) % len(SHOWN)]
         return [
-            Part("+ ", ink.bold, partial(self.threshold, 1)),
-            Part("− ", ink.bold, partial(self.threshold, -1)),
-            Part(say("graph.threshold", threshold=f"{limits.threshold:g}"), ink.quiet),
-            Part("   ( ", ink.bold, partial(self.top, -1)),
-            Part(") ", ink.bold, partial(self.top, 1)),
-            Part(top, ink.quiet),
-            Part("   v ", ink.bold, self.cycle),
-            Part(say(f"graph.show_{after}"), ink.quiet, self.cycle),
+            [
+                Part("+ ", ink.bold, partial(self.threshold, 1)),
+                Part("− ", ink.bold, partial(self.threshold, -1)),
+                Part(say("graph.threshold", threshold=f"{limits.threshold:g}"), ink.quiet),
+            ],
+            [
+                Part("   ( ", ink.bold, partial(self.top, -1)),
+                Part(") ", ink.bold, partial(self.top, 1)),
+                Part(top, ink.quiet),
+            ],
         ]
 
     def _write_reading(self, picture: Picture, y: int, lines: int, ink: Pens) -> None:
-        edge, keys = captions.edge(picture, self._say, ink), self._keys(ink)
-        full, short = captions.drawn(picture, self._keys_shown, self._say, ink)
+        limits = self._limits(ink)
+        edge = captions.edge(picture, self.shown == "all", self._say, ink)
+        drawn, *more = captions.drawn(picture, self._keys_shown, self._say, ink)
         if lines == 1:
-            room = self.extent.width - 4 - _cells(edge) - _cells(keys)
-            told = next((parts for parts in (full, short) if _cells(parts) <= room), [])
-            self._write_line(y, [*edge, *told], keys)
+            self.write_line(y, [edge, drawn], limits)
         elif lines:
-            self._write_line(y, [*edge, *full], [])
-            self._write_line(y + 1, keys, [])
-
-    def _write_line(self, y: int, left: Sequence[Part], right: Sequence[Part]) -> None:
-        """Parts from the left, and others up to the right edge as far as they fit, the first before the last."""
-        width = self.extent.width
-        x = 1
-        for part in left:
-            x = self._write_part(x, y, part, width - 1 - x)
-        kept = list(right)
-        while kept and x + 2 + _cells(kept) > width - 1:
-            kept.pop()
-        x = width - 1 - _cells(kept)
-        for part in kept:
-            x = self._write_part(x, y, part, width - 1 - x)
-
-    def _write_part(self, x: int, y: int, part: Part, room: int) -> int:
-        end = self.write(x, y, part.text, part.style, room)
-        if part.call is not None:
-            self.spot(Region(x, y, end - x, 1), part.call)
-        return end
-
-
-def _cells(parts: Sequence[Part]) -> int:
-    return sum(cell_len(part.text) for part in parts)
+            self.write_line(y, [edge, drawn, *more])
+            self.write_line(y + 1, limits)
 
 
 def _next(choices: Sequence[Choice], now: Choice, step: int) -> Choice:

@@ -19,7 +19,7 @@ from tui.session import Session
 from tui.views.attention import Attention, attention_name, attention_stages, nearest_weights, needed
 from tui.views.headsgrid import Plan, plan
 from tui.views.pens import Pens, pens
-from tui.views.sheet import Sheet
+from tui.views.sheet import APART, Group, Part, Sheet
 from tui.views.thumbnails import LEVELS, SHADES, Raster, half_blocks, levels, pixels
 from tui.widgets.palette import Palette
 
@@ -48,6 +48,14 @@ class HeadsMap(Sheet):
 
         stage: str
         head: int
+
+    @dataclass
+    class HeadFramed(Message):
+        """The frame stands around another head of a stage of weights; ``layer_changed`` if it was another stage's."""
+
+        stage: str
+        head: int
+        layer_changed: bool
 
     def __init__(self, session: Session, say: Language) -> None:
         super().__init__()
@@ -111,9 +119,11 @@ class HeadsMap(Sheet):
     def move(self, down: int, across: int) -> None:
         """Frame another head."""
         if self.is_ready:
-            row = max(0, min(self._here[0] + down, len(self._attentions) - 1))
+            before = self._here[0]
+            row = max(0, min(before + down, len(self._attentions) - 1))
             self._here = row, max(0, min(self._here[1] + across, self._attentions[row].heads - 1))
             self.paint()
+            self.post_message(self.HeadFramed(*self.chosen, row != before))
 
     def open(self) -> None:
         """Choose the head that is framed."""
@@ -158,7 +168,7 @@ class HeadsMap(Sheet):
                     x, y = gutter + number * shown.across, top + line * shown.down
                     self._draw_head((row, head), x, y, shown, palette, ink)
         if reading:
-            self._write_reading(height - reading, reading > 1, ink)
+            self._write_reading(min(height - reading, top + len(rows) * shown.down + 1), reading > 1, ink)
 
     def _write_margins(
         self,
@@ -255,18 +265,26 @@ class HeadsMap(Sheet):
         row, head = self._here
         attention = self._attentions[row]
         name = f"{attention_name(attention.stage, self._say)} · {self._say('graph.head', head=head)}"
-        x = self.write(1, y, name, ink.bold)
         found = attention.measures[head]
         best = description(found)
+        groups: list[Group] = [[Part(name, ink.bold)]]
         for measure in sorted(found, key=lambda each: each is not best):
-            text = f"{self._say(f'heads.{measure.name}')} {measure.value:.2f}"
+            text = f"   {self._say(f'heads.{measure.name}')} {measure.value:.2f}"
             if both and measure.name != "evenly":
                 text += f" ({measure.even:.2f})"
-            if x + 3 + cell_len(text) < self.extent.width:
-                x = self.write(x + 3, y, text, ink.number if measure is best else ink.quiet)
+            groups.append([Part(text, ink.number if measure is best else ink.quiet)])
+        self.write_line(y, groups)
         if both:
-            note = f"{self._say('heads.note')} · {self._say('heads.hint')}"
-            self.write(1, y + 1, note, ink.quiet, self.extent.width - 2)
+            self._write_notes(y + 1, ink)
+
+    def _write_notes(self, y: int, ink: Pens) -> None:
+        """What the numbers are, in whole phrases, and the key that opens the head."""
+        say = self._say
+        even, opening = say("heads.even_value"), say("heads.open")
+        room = self.extent.width - 2 - cell_len(even) - cell_len(opening) - APART
+        forms = (f" · {note}" for note in (say("heads.note"), say("heads.note_short")))
+        note = next((form for form in forms if cell_len(form) <= room), "")
+        self.write_line(y, [[Part(f"{even}{note}", ink.quiet)]], [[Part(opening, ink.quiet, self.open)]])
 
 
 def _window(here: int, shown: int, count: int) -> range:

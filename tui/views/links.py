@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from rich.cells import cell_len
 from textual.geometry import Region
@@ -16,6 +16,13 @@ from tui.views.tokenrow import TokenRow
 
 # More cut edges than these are not drawn; the weights' line says of each key whether it is cut.
 MOST_CUT = 4
+# On fewer lines than these the edges of all queries are a mesh in which none can be followed.
+CLEAR = 8
+
+
+def links(picture: Picture, queries: Iterable[int], lines: int) -> list[Edge]:
+    """The edges to draw on so many lines: where they are too few, only those from the query looked at."""
+    return picture.edges(queries) if lines >= CLEAR else picture.own
 
 
 def draw_links(
@@ -31,7 +38,7 @@ def draw_links(
 ) -> Layer:
     """Draw edges between queries, at these dots along the top, and keys along the bottom, the later on top."""
     strokes = Strokes(area.width, area.height, ink.groups)
-    bottom = area.height * DOWN - (1 if small else DOWN)
+    bottom = area.height * DOWN - DOWN
 
     def straight(query: int, key: int) -> Points:
         return line((queries[query], 0.0), (keys[key], float(bottom)))
@@ -46,11 +53,11 @@ def draw_links(
         strength = rank(edge.weight, ACCENT_STEPS if mine else GREY_STEPS)
         thickness = min(strength + 1, 2 if small or area.height < 4 else 3) if mine else 1
         strokes.add(HERE if mine else OTHERS, strength, straight(edge.query, edge.key), thickness, number)
-        heads[int(keys[edge.key] // ACROSS)] = (ink.here if mine else ink.others)[strength]
+        if mine or not small:
+            heads[int(keys[edge.key] // ACROSS)] = (ink.here if mine else ink.others)[strength]
     sheet.stroke(strokes, area.x, area.y)
-    if not small:
-        for x, style in heads.items():
-            sheet.write(area.x + x, area.bottom - 1, BACK_ARROW, style)
+    for x, style in heads.items():
+        sheet.write(area.x + x, area.bottom - 1, BACK_ARROW, style)
     return Layer(strokes, area.x, area.y, edges)
 
 

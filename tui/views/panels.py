@@ -8,14 +8,26 @@ from dataclasses import dataclass
 from rich.cells import cell_len
 from textual.geometry import Region, Size
 
-from tui.views.arcs import AHEAD_ARROW, BACK_ARROW, Halves, Ports, draw_arcs, natural_lines, ports, write_tokens
+from tui.arithmetic import number_text
+from tui.naming import cut_name
+from tui.views.arcs import (
+    AHEAD_ARROW,
+    BACK_ARROW,
+    CROSS,
+    Halves,
+    Layer,
+    Ports,
+    draw_arcs,
+    natural_lines,
+    ports,
+    write_tokens,
+)
 from tui.views.attention import Limits, Picture
-from tui.views.links import draw_links, write_row
+from tui.views.links import draw_links, links, write_row
 from tui.views.pens import Pens
 from tui.views.sheet import Sheet
 from tui.views.strokes import ACROSS
 from tui.views.tokenrow import TokenRow, whole_row
-from tui.widgets.numbers import cut
 
 LEAST = Size(8, 4)
 BETWEEN = 2
@@ -24,6 +36,8 @@ NAME = 1
 CROWDED = Limits(0.25, 1)
 # How many dots high the shortest arcs are.
 ROUND, LOW = 6, 2
+# The cells between a head's name and the weight, and the lines from which on there is room for what is cut.
+NAMED, ROOM_TO_CUT = 2, 3
 
 
 @dataclass(frozen=True)
@@ -44,12 +58,14 @@ def arranged(picture: Picture, area: Region) -> list[Panel]:
         columns = max(1, (area.width + BETWEEN) // (LEAST.width + BETWEEN))
     size = _size(area, columns, rows)
     width, height = min(size.width, wish.width * 2), min(size.height, wish.height)
+    # A blank line between two rows is enough.
+    down_to_next = min(size.height, height + 1)
     shown = min(count, rows * columns)
     first = max(0, min((picture.head or 0) - shown // 2, count - shown))
     panels = []
     for number in range(shown):
         down, across = divmod(number, columns)
-        corner = area.x + across * (width + BETWEEN), area.y + down * size.height
+        corner = area.x + across * (width + BETWEEN), area.y + down * down_to_next
         panels.append(Panel(first + number, Region(*corner, width, height)))
     return panels
 
@@ -70,8 +86,8 @@ def wished(picture: Picture) -> Size:
     attention = picture.attention
     longest = max(map(_compact, (attention.query_labels, attention.key_labels)))
     width = max(12, min(longest, 36))
-    lines = 8 if attention.crosses else min(10, natural_lines(width, attention.looks_ahead) + 1)
-    return Size(width, lines + NAME)
+    arcs = natural_lines(width, attention.looks_ahead, not picture.sight.all())
+    return Size(width, (8 if attention.crosses else min(10, arcs + 1)) + NAME)
 
 
 def _compact(labels: Sequence[str]) -> int:
@@ -107,40 +123,49 @@ class Side:
             write_row(sheet, self.row.moved(x), self.here, y, style, ink)
             return
         at = x + int(self.middles[self.here] // ACROSS)
-        label = cut(self.labels[self.here], 10)
+        label = cut_name(self.labels[self.here], 10)
         before = at - 1 - cell_len(label)
         sheet.write(at, y, mark, ink.bold)
         sheet.write(before if before >= x else at + 2, y, label, ink.number)
 
 
-def draw_panel(sheet: Sheet, picture: Picture, panel: Panel, name: str, here: bool, ink: Pens) -> None:
-    """Draw one head."""
+def draw_panel(sheet: Sheet, picture: Picture, panel: Panel, name: str, here: bool, ink: Pens) -> list[Layer]:
+    """Draw one head, under its name and the weight between the query and the key looked at."""
     area = panel.area
-    sheet.write(area.x, area.y, name, ink.bold if here else ink.quiet, area.width)
+    weight = CROSS
+    if picture.sight[picture.query, picture.key]:
+        weight = number_text(float(picture.weights[picture.query, picture.key]))
+    end = sheet.write(area.x, area.y, name, ink.bold if here else ink.quiet, area.width)
+    if end + NAMED + len(weight) <= area.right:
+        sheet.write(end + NAMED, area.y, weight, ink.bold if here else ink.quiet)
     below = Region(area.x, area.y + NAME, area.width, max(2, area.height - NAME))
-    (_draw_two if picture.attention.crosses else _draw_one)(sheet, picture, below, ink)
+    return (_draw_two if picture.attention.crosses else _draw_one)(sheet, picture, below, ink)
 
 
-def _draw_one(sheet: Sheet, picture: Picture, area: Region, ink: Pens) -> None:
+def _draw_one(sheet: Sheet, picture: Picture, area: Region, ink: Pens) -> list[Layer]:
     side = Side.of(picture.attention.query_labels, picture.query, area.width)
-    # What is cut is not drawn here, so that there is room for what is not.
     lines = area.height - 1
-    halves = Halves.of(lines, True) if picture.attention.looks_ahead else Halves(lines, 0)
-    edges, least = (picture.edges(side.ports, CROWDED), LOW) if side.row is None else (picture.edges(side.ports), ROUND)
-    draw_arcs(sheet, picture, edges, side.ports, area, halves, ink, small=True, least=least)
+    halves = Halves.of(lines, picture.attention.looks_ahead, bool(picture.cut) and lines >= ROOM_TO_CUT)
+    edges, least = picture.edges(side.ports), ROUND
+    if side.row is None:
+        # With more tokens than cells not even one edge of each could be followed.
+        edges, least = picture.own if len(side.labels) > area.width else picture.edges(side.ports, CROWDED), LOW
+    layers = draw_arcs(sheet, picture, edges, side.ports, area, halves, ink, small=True, least=least)
     y = area.y + halves.back
     if side.row is None:
         side.write(sheet, area.x, y, AHEAD_ARROW, ink.query, ink)
     else:
         write_tokens(sheet, picture, side.row.moved(area.x), y, ink)
+    return layers
 
 
-def _draw_two(sheet: Sheet, picture: Picture, area: Region, ink: Pens) -> None:
+def _draw_two(sheet: Sheet, picture: Picture, area: Region, ink: Pens) -> list[Layer]:
     attention = picture.attention
     upper = Side.of(attention.query_labels, picture.query, area.width)
     lower = Side.of(attention.key_labels, picture.key, area.width)
     between = Region(area.x, area.y + 1, area.width, max(1, area.height - 2))
-    edges = picture.edges(upper.ports, CROWDED if upper.row is None else None)
-    draw_links(sheet, picture, edges, upper.middles, lower.middles, between, ink, small=True)
+    edges = links(picture, upper.ports, between.height)
+    layer = draw_links(sheet, picture, edges, upper.middles, lower.middles, between, ink, small=True)
     upper.write(sheet, area.x, area.y, BACK_ARROW, ink.query, ink)
     lower.write(sheet, area.x, between.bottom, AHEAD_ARROW, ink.key, ink)
+    return [layer]

@@ -7,12 +7,14 @@ text is written cell by cell.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
 from rich.cells import cell_len
 from textual import events
 from textual.geometry import Region, Size
+from textual.strip import Strip
 from textual_hires_canvas import Canvas
 
 from tui.views.pens import pens
@@ -22,6 +24,22 @@ from tui.widgets.palette import Palette, palette_for
 
 # On less than this nothing can be seen.
 LEAST = Size(12, 3)
+MORE = " …"
+# Cells between what stands at the left of a line and what stands at its right.
+APART = 2
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some text of a line, and what a click on it does."""
+
+    text: str
+    style: str
+    call: Callable[[], object] | None = None
+
+
+Group = Sequence[Part]
+"""Parts of a line that are shown together or not at all."""
 
 
 class Sheet(Canvas, can_focus=False):
@@ -69,6 +87,10 @@ class Sheet(Canvas, can_focus=False):
             elif self._drawn and self.extent.width >= LEAST.width and self.extent.height >= LEAST.height:
                 self.draw()
 
+    def render_line(self, y: int) -> Strip:
+        # The canvas leaves lines without a style that it has not got yet, for which Textual's NO_COLOR has no answer.
+        return super().render_line(y) if y < self.extent.height else Strip.blank(self.size.width, self.rich_style)
+
     def palette(self) -> Palette:
         """The styles of numbers where the sheet stands."""
         accent = self.get_component_styles("sheet--here").color
@@ -91,6 +113,33 @@ class Sheet(Canvas, can_focus=False):
                 self.set_pixel(start + cell, y, character if cell == taken else "", style)
             taken = max(taken, now)
         return start + taken
+
+    def write_line(self, y: int, left: Sequence[Group], right: Sequence[Group] = ()) -> None:
+        """Groups from the left, as many as fit whole, the first in any case; then others up to the right edge.
+
+        Where there is no room for some of the left ones, it is shown that there are more.
+        """
+        x, end = 1, self.extent.width - 1
+        for number, group in enumerate(left):
+            mark = 0 if number == len(left) - 1 else cell_len(MORE)
+            if number and x + cells(group) + mark > end:
+                x = self.write(x, y, MORE, group[0].style, end - x)
+                break
+            x = self._write_group(x, y, group)
+        kept = list(right)
+        while kept and x + APART + sum(map(cells, kept)) > self.extent.width - 1:
+            kept.pop()
+        x = self.extent.width - 1 - sum(map(cells, kept))
+        for group in kept:
+            x = self._write_group(x, y, group)
+
+    def _write_group(self, x: int, y: int, group: Group) -> int:
+        for part in group:
+            end = self.write(x, y, part.text, part.style, self.extent.width - 1 - x)
+            if part.call is not None:
+                self.spot(Region(x, y, end - x, 1), part.call)
+            x = end
+        return x
 
     def _join(self, x: int, y: int, mark: str) -> None:
         while x and not self.get_pixel(x, y)[0]:
@@ -125,3 +174,8 @@ class Sheet(Canvas, can_focus=False):
         super().notify_style_update()
         if self.is_attached:
             self.paint()
+
+
+def cells(group: Group) -> int:
+    """How many cells a group takes."""
+    return sum(cell_len(part.text) for part in group)

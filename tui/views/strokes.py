@@ -10,9 +10,6 @@ from numpy.typing import NDArray
 
 ACROSS, DOWN = 2, 4
 
-# Between an ellipse (2) and a rectangle: flat over many tokens, and it still meets them upright.
-SQUARENESS = 2.2
-
 Points = tuple[NDArray[np.float64], NDArray[np.float64]]
 """Dots across and dots down."""
 
@@ -20,13 +17,10 @@ _BRUSHES = {1: [(0, 0)], 2: [(0, 0), (1, 0), (0, 1), (1, 1)], 3: [(x, y) for x i
 
 
 def arc(left: float, right: float, base: float, height: float) -> Points:
-    """Half of a superellipse over the span from left to right, ``height`` dots above ``base``, or below if negative."""
+    """Half of an ellipse over the span from left to right, ``height`` dots above ``base``, or below if negative."""
     count = int(2 * (right - left) + 4 * abs(height)) + 8
     angles = np.linspace(0.0, np.pi, count)
-    cosines, sines = np.cos(angles), np.sin(angles)
-    power = 2 / SQUARENESS
-    x = (left + right) / 2 + (right - left) / 2 * np.sign(cosines) * np.abs(cosines) ** power
-    return x, base - height * np.abs(sines) ** power
+    return (left + right) / 2 + (right - left) / 2 * np.cos(angles), base - height * np.sin(angles)
 
 
 def line(start: tuple[float, float], end: tuple[float, float]) -> Points:

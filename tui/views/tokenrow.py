@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from rich.cells import cell_len
 
-from tui.widgets.numbers import cut
+from tui.naming import cut_name
 
 # The widest label, and the cells of a number under it: the first of these with which all tokens fit is taken.
-SIZES = ((12, 4), (8, 4), (6, 3))
+SIZES = ((12, 6), (8, 5), (8, 4), (6, 3))
 # Where not all fit, those that are shown can be read.
 SOME = (8, 4)
 # From the beginning of one token to the next: more than this does not help.
-WIDEST = 18
+WIDEST = 40
 ROOMY = 4
 
 
@@ -91,36 +91,42 @@ class TokenRow:
 
 
 def token_row(
-    labels: Sequence[str], left: int, room: int, wanted: Iterable[int], sizes: Sequence[tuple[int, int]] = SIZES
+    labels: Sequence[str],
+    left: int,
+    room: int,
+    wanted: Iterable[int],
+    least: Mapping[int, int] | None = None,
+    sizes: Sequence[tuple[int, int]] = SIZES,
 ) -> TokenRow:
     """Tokens in ``room`` cells from ``left`` on.
 
     Where not all fit, those ``wanted`` are shown, the first before the others, and around the first as many neighbours
-    as there is room for.
+    as there is room for. ``least`` says which tokens have more cells than there need be for a number.
     """
     for widest, number in sizes:
-        widths = [_width(label, widest, number) for label in labels]
+        widths = _widths(labels, widest, number, least or {})
         if sum(widths) + len(widths) - 1 <= room:
             spare = (room + 1 - sum(widths)) // len(widths)
             gap = max(1, min(spare, WIDEST - sum(widths) // len(widths)))
-            return _placed([cut(label, widest) for label in labels], widths, range(len(labels)), left, gap, number)
+            return _placed([cut_name(label, widest) for label in labels], widths, range(len(labels)), left, gap, number)
     widest, number = SOME
-    widths = [_width(label, widest, number) for label in labels]
-    return _placed([cut(label, widest) for label in labels], widths, _chosen(widths, room, wanted), left, 1, number)
+    widths = _widths(labels, widest, number, least or {})
+    shown = _chosen(widths, room, wanted)
+    return _placed([cut_name(label, widest) for label in labels], widths, shown, left, 1, number)
 
 
 def whole_row(labels: Sequence[str], left: int, room: int) -> TokenRow | None:
     """The same without numbers, if all tokens fit."""
     for widest in (8, 4):
-        widths = [_width(label, widest, 1) for label in labels]
+        widths = _widths(labels, widest, 1, {})
         if sum(widths) + len(widths) - 1 <= room:
             gap = max(1, min((room + 1 - sum(widths)) // len(widths), 6))
-            return _placed([cut(label, widest) for label in labels], widths, range(len(labels)), left, gap, 0)
+            return _placed([cut_name(label, widest) for label in labels], widths, range(len(labels)), left, gap, 0)
     return None
 
 
-def _width(label: str, widest: int, number: int) -> int:
-    return max(number, min(widest, cell_len(label)))
+def _widths(labels: Sequence[str], widest: int, number: int, least: Mapping[int, int]) -> list[int]:
+    return [max(number, min(widest, cell_len(label)), least.get(token, 0)) for token, label in enumerate(labels)]
 
 
 def _chosen(widths: Sequence[int], room: int, wanted: Iterable[int]) -> list[int]:
@@ -167,8 +173,8 @@ def _placed(
     places: dict[int, Place] = {}
     gaps: list[Gap] = []
     missing = dict(_gaps(len(labels), shown))
-    # Where there is room the first token's edges may reach over its left side.
-    x = left + (gap > ROOMY)
+    # In the middle of what there is: the first token's edges may reach over its left side.
+    x = left + gap // 2
     start = 0
     for token in [*shown, len(labels)]:
         if start in missing:

@@ -24,20 +24,31 @@ class Cells(Protocol):
 
 @dataclass(frozen=True)
 class NumberCells:
-    """Numbers, with a space at each side. `brackets` close in on the number under the cursor."""
+    """Numbers, after a blank, and where `spacing` is more than that, with blanks on both sides.
+
+    `brackets` close in on the number under the cursor.
+    """
 
     numbers: NumberFormat
     width: int
+    spacing: int
     brackets: bool
 
     def texts(self, values: Sequence[float], levels: Sequence[int]) -> list[str]:
-        inside = self.width - 2
-        return [f" {self._number(value, level):>{inside}} " for value, level in zip(values, levels, strict=True)]
+        after = self.spacing // 2
+        inside = self.width - after
+        return [
+            f"{self._number(value, level):>{inside}}{'':{after}}" for value, level in zip(values, levels, strict=True)
+        ]
 
     def under_cursor(self, text: str) -> tuple[str, str, str]:
         glyphs = self.numbers.glyphs
+        if self.spacing < 2:
+            # There is no room for a frame: its left side alone.
+            return glyphs.left_edge, text[1:], ""
         if self.brackets:
-            return "", f"[{text.strip()}]".rjust(self.width), ""
+            after = self.spacing // 2
+            return "", f"[{text.strip()}]".rjust(self.width - after + 1).ljust(self.width), ""
         return glyphs.left_edge, text[1:-1], glyphs.right_edge
 
     def _number(self, value: float, level: int) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -13,12 +12,11 @@ from rich.style import Style
 
 from engine.text import visible
 from tui.widgets.cells import Cells, ColorCells, DigitCells, NumberCells
+from tui.widgets.columns import ColumnLabels
 from tui.widgets.grid import Geometry, Grid, Look, shows_numbers
-from tui.widgets.marks import Margin, RowState
-from tui.widgets.numbers import ASCII, NumberFormat, cut
-from tui.widgets.palette import Palette
-
-_NUMBERING_STEPS = (1, 4, 5, *(step * 10**power for power in range(1, 7) for step in (1, 2, 5)))
+from tui.widgets.marks import Margin, Marks, RowState
+from tui.widgets.numbers import ASCII, cut
+from tui.widgets.palette import MASKED, Palette
 
 
 class Window(NamedTuple):
@@ -46,8 +44,9 @@ class Drawing:
         # A grid may work these out each time it is asked.
         self.kind, self.limit = grid.kind, grid.limit
         self.numbered_rows, self.numbered_columns = grid.numbered_rows, grid.numbered_columns
-        self.numbers = NumberFormat.fitting(self.kind, self.limit, look.digits, look.glyphs)
-        self.geometry = Geometry.of(grid, look, self.numbers)
+        self.numbers = look.numbers(self.kind, self.limit)
+        self.spacing = look.spacing
+        self.geometry = Geometry.of(grid, look)
         self._in_numbers = shows_numbers(grid, look)
         self._cells = self._chosen_cells()
 
@@ -57,39 +56,39 @@ class Drawing:
         levels = self.palette.levels(values, self.kind, self.limit)
         return Window(rows.start, columns.start, values, levels)
 
-    def row(self, row: int, window: Window, state: RowState) -> list[Segment]:
-        """The line of a row that lies in the window."""
+    def row(self, row: int, window: Window, state: RowState, *, written: bool = True) -> list[Segment]:
+        """The line of a row that lies in the window; of a row of several lines, the others are not `written` on."""
         line = row - window.first_row
         values, levels = window.values[line].tolist(), window.levels[line].tolist()
-        texts = self._cells.texts(values, levels)
+        texts = self._cells.texts(values, levels) if written else self._empty(levels)
         styles = self._styles(levels, window.first_column, state.lit)
-        segments = self._gutter(row, state)
+        segments = self._gutter(row, state) if written else _blanks(self.geometry.gutter, self.palette.blank)
         at = len(texts) if state.cursor is None else state.cursor - window.first_column
         if not 0 <= at < len(texts):
             return segments + self._joined(texts, styles)
         segments += self._joined(texts[:at], styles[:at])
-        segments += self._under_cursor(texts[at], levels[at])
+        segments += self._under_cursor(texts[at], levels[at], written=written)
         return segments + self._joined(texts[at + 1 :], styles[at + 1 :])
 
-    def header(self, columns: range, here: frozenset[int], more: Margin) -> list[Segment]:
+    def header(self, columns: range, marks: Marks, more: Margin) -> list[Segment]:
         """The line of column labels."""
         geometry, palette, mark = self.geometry, self.palette, self.glyphs.more_columns
-        end = geometry.gutter + len(columns) * geometry.pitch
-        placed = [*self._column_labels(columns, here)]
+        placed = ColumnLabels(self.grid, geometry, palette, self.glyphs, self.spacing if self._in_numbers else 0)
+        line = placed.line(columns, marks)
         if more.before:
-            placed.append((max(0, geometry.gutter - 1 - cell_len(mark)), mark, palette.quiet))
+            line.append((max(0, geometry.gutter - 1 - cell_len(mark)), mark, palette.quiet))
         if more.after:
-            placed.append((end + 1, mark, palette.quiet))
+            line.append((geometry.gutter + len(columns) * geometry.pitch + 1, mark, palette.quiet))
         segments, position = [], 0
-        for start, text, style in sorted(placed, key=lambda label: label[0]):
+        for start, text, style in sorted(line, key=lambda label: label[0]):
             segments += [Segment(" " * (start - position), palette.blank), Segment(text, style)]
             position = start + cell_len(text)
         return [segment for segment in segments if segment.text]
 
     def _chosen_cells(self) -> Cells:
-        width, glyphs, depth = self.geometry.cell, self.glyphs, self.palette.depth
+        width, glyphs, depth = self.geometry.pitch, self.glyphs, self.palette.depth
         if self._in_numbers:
-            return NumberCells(self.numbers, width, brackets=depth == "none" or glyphs is ASCII)
+            return NumberCells(self.numbers, width, self.spacing, depth == "none" or glyphs is ASCII)
         if self.palette.prints_digits:
             return DigitCells(width, glyphs, self.kind, self.limit)
         return ColorCells(width, glyphs)
@@ -114,10 +113,9 @@ class Drawing:
             return [normal[level] for level in levels]
         return [(normal if column in lit else faded)[level] for column, level in enumerate(levels, first)]
 
-    def _joined(self, texts: list[str], styles: list[Style]) -> list[Segment]:
-        """Cells side by side: each with its gap, or where there is none, neighbours of one style as one segment."""
-        if gap := _blanks(self.geometry.gap, self.palette.blank):
-            return [part for text, style in zip(texts, styles, strict=True) for part in (Segment(text, style), *gap)]
+    @staticmethod
+    def _joined(texts: list[str], styles: list[Style]) -> list[Segment]:
+        """Cells side by side, neighbours of one style as one segment."""
         segments: list[Segment] = []
         run, current = "", None
         for text, style in zip(texts, styles, strict=True):
@@ -129,47 +127,16 @@ class Drawing:
             run, current = text, style
         return [*segments, Segment(run, current)] if run else segments
 
-    def _under_cursor(self, text: str, level: int) -> list[Segment]:
+    def _under_cursor(self, text: str, level: int, *, written: bool) -> list[Segment]:
         left, inside, right = self._cells.under_cursor(text)
-        edge, cursor = self.palette.edge[level], self.palette.cursor[level]
+        edge, cursor = self.palette.edge[level], self.palette.cursor[level] if written else self.palette.normal[level]
         parts = (Segment(left, edge), Segment(inside, cursor), Segment(right, edge))
-        return [*(part for part in parts if part.text), *_blanks(self.geometry.gap, self.palette.blank)]
+        return [part for part in parts if part.text]
 
-    def _column_labels(self, columns: range, here: frozenset[int]) -> Iterator[tuple[int, str, Style]]:
-        grid, geometry, palette = self.grid, self.geometry, self.palette
-        if self.numbered_columns and not self._in_numbers:
-            yield from self._spread_numbers(columns, here)
-            return
-        width = geometry.cell - self._in_numbers
-        for position, column in enumerate(columns):
-            style = palette.here if column in here else palette.quiet if self.numbered_columns else palette.label
-            label = cut(visible(grid.column_label(column)), width - self._in_numbers, self.glyphs)
-            spare = width - cell_len(label)
-            before = spare if self._in_numbers else spare // 2
-            yield geometry.gutter + position * geometry.pitch + before, label, style
-
-    def _spread_numbers(self, columns: range, here: frozenset[int]) -> Iterator[tuple[int, str, Style]]:
-        """As many column numbers as stand apart, the marked ones before the others."""
-        grid, geometry, palette = self.grid, self.geometry, self.palette
-        widest = cell_len(grid.column_label(grid.columns - 1))
-        step = next(
-            step
-            for step in _NUMBERING_STEPS
-            if (step == 1 and widest < geometry.pitch) or step * geometry.pitch > widest + 1
-        )
-        end = geometry.gutter + len(columns) * geometry.pitch - geometry.gap
-        taken: list[tuple[int, int]] = []
-        for column in sorted(columns, key=lambda column: column not in here):
-            if column % step and column not in here:
-                continue
-            label = visible(grid.column_label(column))
-            start = geometry.gutter + (column - columns.start) * geometry.pitch
-            if column in here:
-                start = min(start, end - cell_len(label))
-            stop = start + cell_len(label)
-            if stop <= end and all(stop < left or right < start for left, right in taken):
-                taken.append((start, stop))
-                yield start, label, palette.here if column in here else palette.quiet
+    def _empty(self, levels: list[int]) -> list[str]:
+        """Cells on which nothing is written."""
+        width = self.geometry.pitch
+        return [self.glyphs.hatch * width if level == MASKED else " " * width for level in levels]
 
 
 def _blanks(width: int, style: Style) -> list[Segment]:

@@ -6,62 +6,37 @@ from dataclasses import dataclass
 
 from rich.cells import cell_len
 from textual.app import ComposeResult
-from textual.containers import Horizontal, Vertical
+from textual.containers import Horizontal
 from textual.content import Content
 from textual.message import Message
 from textual.reactive import var
 from textual.widgets import Static
 
 from engine.operand import Cell, Operand
-from engine.ops import GivenTokens, Tokenize
-from engine.stages import Stage
-from engine.text import visible
-from tui.grids import OperandGrid
+from tui.grids import OperandGrid, head_columns
 from tui.language import Language
-from tui.layout import Plan, Wish, Zoom, arrange
+from tui.layout import Wish, Zoom, arrange
 from tui.session import Session
-from tui.widgets.legend import Legend
+from tui.widgets.forms import wish
 from tui.widgets.matrix import MatrixView
-from tui.widgets.numbers import cut
 from tui.widgets.palette import color_depth
+from tui.widgets.pane import Pane
+from tui.widgets.terms import grids_of, in_words, name_of, signs_of, title_of, title_width
 
 TITLE_AND_HEADER = 2
+# With a blank line before it.
 LEGEND = 2
 # From this height on there is room for a legend, however long the matrix.
 ROOMY = 12
-# Room for a Chinese character or the beginning of a word over a painted column.
-NAMED_CELL = 4
-
-
-class Pane(Vertical):
-    """One matrix of the equation under its name and shape."""
-
-    DEFAULT_CSS = """
-    Pane { width: auto; height: 100%; }
-    Pane > .title { height: 1; width: 100%; text-wrap: nowrap; text-overflow: ellipsis; padding-left: 2; }
-    Pane > Legend { margin: 1 0 0 2; max-width: 100%; }
-    """
-
-    def __init__(self, id: str) -> None:
-        self.title, self.matrix, self.legend = Static(classes="title"), MatrixView(), Legend()
-        super().__init__(self.title, self.matrix, self.legend, id=id)
-
-    def show(self, grid: OperandGrid, title: Content, plan: Plan, legend: str | None) -> None:
-        """Show a grid as planned; ``legend`` is what the legend says of masked cells, None for no legend."""
-        view = self.matrix
-        if view.grid != grid:
-            view.cursor = view.marked_row = view.marked_column = None
-            view.marked_cells = frozenset()
-        view.mode, view.cell_width = plan.mode, plan.cell_width
-        view.grid = grid
-        if self.id != "result":
-            self.styles.width = plan.width
-        view.styles.width = plan.width
-        self.title.update(title)
-        scale = self.legend
-        scale.display = legend is not None and grid.kind in ("signed", "share")
-        if legend is not None:
-            scale.kind, scale.limit, scale.masked = grid.kind, grid.limit, legend if grid.has_masked else ""
+# On a screen like this there is no room for pictures of operands beside a picture.
+SMALL = 50
+# Up to so many rows are to be seen at once, whatever is said of them.
+FEW_ROWS = 8
+# A row of a few may take so many lines.
+TALLEST = 3
+TALLEST_THIN = 2
+# Of larger ones less shows nothing.
+LEAST_ROWS = 5
 
 
 class Equation(Horizontal):
@@ -69,12 +44,14 @@ class Equation(Horizontal):
 
     DEFAULT_CSS = """
     Equation { height: 1fr; overflow: hidden; }
-    Equation > .sign { width: auto; height: 100%; padding: 2 1 0 1; color: $quiet; text-wrap: nowrap; }
+    Equation > .sign { width: auto; height: 100%; padding: 0 1; color: $quiet; text-wrap: nowrap; }
     Equation > #result { width: 1fr; }
     Equation > #waiting { width: 100%; padding: 2 2; color: $quiet; }
     """
 
     zoom: var[Zoom] = var("auto", init=False)
+    row_room = var(0, init=False)
+    """How many lines the rows of a matrix may take, to be more than a strip."""
 
     @dataclass
     class CellChosen(Message):
@@ -95,6 +72,7 @@ class Equation(Horizontal):
         self._session = session
         self._say = say
         self._shown: list[OperandGrid] = []
+        self._heights: list[int] = []
         self._operands: list[tuple[Static, Pane]] = []
 
     def compose(self) -> ComposeResult:
@@ -116,35 +94,48 @@ class Equation(Horizontal):
             return
         session = self._session
         self.query_one("#waiting").display = False
-        stage = session.stage
-        grids = self._grids()
-        signs = self._signs(stage)
+        grids, signs = grids_of(session), signs_of(session)
         room = self.size.width - sum(cell_len(sign) + 2 for sign in signs if sign) - 1
-        wishes = [self._wish(pane, grid) for pane, grid in zip(self._panes(), grids, strict=True)]
-        plans = arrange(room, wishes, self.zoom)
-        # Where not even the least of everything fits, the result alone is shown.
-        crowded = sum(plan.width for plan in plans) > room and len(plans) > 1
+        plans = arrange(room, [self._wish(grid, grids[-1]) for grid in grids], self.zoom)
+        # Where not even the least of everything fits, or would leave no numbers, the operands are only named.
+        small = self.size.width < SMALL and plans[-1].look.mode != "numbers"
+        crowded = len(plans) > 1 and (small or sum(plan.width for plan in plans) > room)
         if crowded:
-            plans[-1:] = arrange(self.size.width - 1, wishes[-1:], self.zoom)
+            words = in_words(signs, grids)
+            signs = [words if cell_len(words) <= self.size.width // 2 else ""]
+            room = self.size.width - (cell_len(signs[-1]) + 2 if signs[-1] else 0) - 1
+            plans[-1:] = arrange(room, [self._wish(grids[-1], grids[-1])], self.zoom)
+        heights = self._heights = self._row_heights(grids, thin=plans[-1].look.paints_thin)
+        # The panes are mounted when there are first so many operands.
+        self._panes()
         for number, (sign, pane) in enumerate(self._operands):
             used = number < len(grids) - 1 and not crowded
             pane.display = used
             sign.display = used and bool(signs[number])
             if used:
-                sign.update(Content(signs[number]))
-                pane.show(grids[number], self._title(grids[number]), plans[number], None)
+                self._write_sign(sign, signs[number], heights[-1])
+                title = title_of(grids[number], plans[number].width - 2, self._say)
+                pane.show(grids[number], title, plans[number], heights[number])
         equals = self.query_one("#equals", Static)
-        equals.display = bool(signs[-1]) and not crowded
-        equals.update(Content(signs[-1]))
-        self._result.show(grids[-1], self._title(grids[-1]), plans[-1], self._say("pane.masked"))
+        equals.display = bool(signs[-1])
+        self._write_sign(equals, signs[-1], heights[-1])
+        left = room - (0 if crowded else sum(plan.width for plan in plans[:-1]))
+        self._result.show(grids[-1], title_of(grids[-1], left - 2, self._say), plans[-1], heights[-1])
+        self._result.show_legend(grids[-1], self._say("pane.masked"))
         self._result.display = True
         self._shown = grids
         self._limit_heights()
         self.update_cursor()
 
+    @staticmethod
+    def _write_sign(sign: Static, text: str, row_height: int) -> None:
+        """Beside the first row's numbers."""
+        sign.update(Content(text))
+        sign.styles.padding = (TITLE_AND_HEADER + (row_height - 1) // 2, 1, 0, 1)
+
     def update_cursor(self) -> None:
         """Show where the cell looked at is, and what it was made of; nothing else has changed."""
-        session, grids = self._session, self._grids()
+        session, grids = self._session, grids_of(self._session)
         if any(
             (new.operand, new.leading, new.turned) != (old.operand, old.leading, old.turned)
             for new, old in zip(grids, self._shown, strict=True)
@@ -153,13 +144,15 @@ class Equation(Horizontal):
             self.update()
             return
         row, column = grids[-1].place(session.cell)
-        result = self._result.matrix
-        result.cursor = (row, column)
+        result, stage = self._result.matrix, session.stage
+        taken, joined = head_columns(stage, session.cell) if stage is not None else (range(0), range(0))
+        result.cursor, result.span = (row, column), joined
         result.show_cell(row, column)
-        parts = session.stage.reads(session.cell) if session.stage is not None else ()
+        parts = stage.reads(session.cell) if stage is not None else ()
         for number, (grid, part) in enumerate(zip(grids, parts, strict=False)):
             view = self._pane(number).matrix
             view.marked_row, view.marked_column, view.marked_cells = grid.marks(part)
+            view.span = taken
             view.show_cell(*self._in_sight(view, grid, grids[-1], (row, column)))
 
     @staticmethod
@@ -173,14 +166,26 @@ class Equation(Horizontal):
     @property
     def lines(self) -> int:
         """How many lines the whole equation takes: titles, headers, the longest matrix, and the result's legend."""
-        rows = [grid.rows for grid in self._shown]
+        rows = [grid.rows * height for grid, height in zip(self._shown, self._heights, strict=True)]
         return max([*rows, rows[-1] + LEGEND]) + TITLE_AND_HEADER if rows else 0
+
+    @property
+    def least_lines(self) -> int:
+        """How many lines the equation must have: small matrices are to be seen whole."""
+        rows = [grid.rows for grid in self._shown if grid.rows <= FEW_ROWS]
+        return TITLE_AND_HEADER + max([*rows, min(LEAST_ROWS, self._shown[-1].rows)]) if self._shown else 0
+
+    def _row_heights(self, grids: list[OperandGrid], *, thin: bool) -> list[int]:
+        """How many lines a row takes: more than one where there is room, and no more than in the result."""
+        tallest = TALLEST_THIN if thin else TALLEST
+        heights = [max(1, min(tallest, self.row_room // grid.rows)) for grid in grids]
+        return [min(height, heights[-1]) for height in heights]
 
     def _limit_heights(self) -> None:
         """Keep the last rows of a matrix as long as a vocabulary in sight; a legend goes before rows do."""
         height = self.size.height
         scale = self._result.legend
-        if height < min(TITLE_AND_HEADER + self._shown[-1].rows + LEGEND, ROOMY):
+        if height < min(self._result.matrix.measure().height + 1 + LEGEND, ROOMY):
             scale.display = False
         for pane, grid in zip(self._panes(), self._shown, strict=True):
             # Rows of the same tokens are to stand side by side, so those matrices scroll alike.
@@ -199,13 +204,17 @@ class Equation(Horizontal):
     def watch_zoom(self) -> None:
         self._update_if_shown()
 
+    def watch_row_room(self) -> None:
+        self._update_if_shown()
+
     def _update_if_shown(self) -> None:
         if self._shown and not self.query_one("#waiting").display:
             self.update()
 
     def page(self) -> int:
         """Half of the rows of the result that can be seen."""
-        return max(1, (self._result.matrix.size.height - 1) // 2)
+        view = self._result.matrix
+        return max(1, (view.size.height - 1) // (2 * view.look.row_height))
 
     def on_matrix_view_cell_clicked(self, event: MatrixView.CellClicked) -> None:
         event.stop()
@@ -234,59 +243,24 @@ class Equation(Horizontal):
         count = len(self._session.stage.inputs) if self._session.stage is not None else 0
         return [*(self._pane(number) for number in range(count)), self._result]
 
-    def _grids(self) -> list[OperandGrid]:
-        """The operands' matrices that the cell looked at was made from, then its own."""
-        session = self._session
-        stage = session.stage
-        if stage is None:
-            return [session.grid]
-        parts = stage.reads(session.cell)
-        operands = []
-        for number, (operand, part) in enumerate(zip(stage.inputs, parts, strict=True)):
-            at = tuple(piece if isinstance(piece, int) else 0 for piece in part)
-            operands.append(OperandGrid.around(operand, at, session.text, number in stage.op.transposed))
-        return [*operands, session.grid]
-
-    def _signs(self, stage: Stage | None) -> list[str]:
-        if stage is None:
-            return [""]
-        signs = list(stage.op.signs(stage.inputs))
-        if isinstance(stage.op, Tokenize) and not isinstance(stage.op, GivenTokens) and not stage.op.variety:
-            signs = [f"tokenizer( “{cut(visible(self._session.texts[self._session.text]), 24)}” )"]
-        signs[-1] = f"{signs[-1]} ="
-        return signs
-
-    def _wish(self, pane: Pane, grid: OperandGrid) -> Wish:
-        view = pane.matrix
-        # A matrix view measures what it is given; nothing is drawn until the plan is made.
-        view.grid = grid
-        named = not grid.numbered_columns
-        # Where colours cannot tell numbers apart, a cell prints a sign and a digit.
-        least_cell = 2 if color_depth(self.app) in ("16", "none") else 1
-        wide_cell, narrow_cell = (NAMED_CELL, 2) if named else (2, least_cell)
-        view.cell_width = wide_cell
-        numbers, wide = view.measure("numbers").width, view.measure("heat").width
-        narrow = wide - grid.columns * (wide_cell - narrow_cell)
-        title = cell_len(self._title(grid).plain) + 2
-        return Wish(
-            max(numbers, title),
-            max(wide, title),
-            max(narrow, title),
-            max(min(wide, 16), title),
-            named,
-            wide_cell,
-            narrow_cell,
+    def _wish(self, grid: OperandGrid, result: OperandGrid) -> Wish:
+        named = grid.row_names is not None and grid.row_names == result.row_names
+        return wish(
+            grid,
+            # Where colours cannot tell numbers apart, a cell prints a sign and a digit.
+            cell=2 if color_depth(self.app) in ("16", "none") else 1,
+            name=cell_len(name_of(grid)),
+            title=title_width(grid, self._say),
+            digits=self._file_digits() if grid is result else 0,
+            result=grid is result,
+            rows_beside=named,
         )
 
-    def _title(self, grid: OperandGrid) -> Content:
-        """The operand's symbol and the matrix's own shape."""
-        operand = grid.operand
-        axes = [axis for axis in (grid.row_axis, grid.column_axis) if axis is not None]
-        symbols, sizes = "×".join(axis.symbol for axis in axes), "×".join(str(axis.size) for axis in axes)
-        name = f"{operand.symbol}ᵀ" if grid.turned else operand.symbol
-        parts = [(name, "bold $accent"), (f"  {symbols} {sizes}", "$quiet")]
-        for axis, position in zip(operand.axes, grid.leading, strict=True):
-            # The head looked at stands at the top of the screen; a shared key/value head has a number of its own.
-            if axis.symbol == "H_kv" and len(operand.axes) == 4:
-                parts.insert(1, (f"  {self._say('pane.kv_head', head=position)}", "$quiet"))
-        return Content.assemble(*parts)
+    def _file_digits(self) -> int:
+        """How many digits the file of a worked example has for the stage looked at, to be compared with."""
+        comparison = self._session.comparison
+        if comparison is None:
+            return 0
+        from tui.comparing import digits
+
+        return digits(comparison)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,16 +49,51 @@ class Grid(Protocol):
 
 @dataclass(frozen=True)
 class Look:
-    """How a grid is to be drawn; see the attributes of `MatrixView`."""
+    """How a grid is to be drawn.
+
+    Attributes:
+        cell_width: how many cells a value takes in heat mode; in numbers mode the numbers decide.
+        spacing: how many blanks a number has beside it: one before it, and the others on both sides.
+        digits: how many digits after the point; as many as help if None.
+        bare: whether shares begin with their point, ``.97``.
+        row_label_width: the widest row label that the gutter makes room for; longer ones are cut.
+        column_label_width: the widest column label that numbers are moved apart for.
+        row_height: how many lines a row takes; more than one only where all rows can be seen at once.
+    """
 
     mode: Mode = "numbers"
     cell_width: int = 2
-    gap: int = 0
+    spacing: int = 2
     digits: int | None = None
-    labels: bool = True
+    bare: bool = False
     row_label_width: int = 12
     column_label_width: int = 8
+    row_height: int = 1
     glyphs: Glyphs = UNICODE
+
+    @property
+    def paints_thin(self) -> bool:
+        """Whether a painted value takes a single cell of a line."""
+        return self.mode == "heat" and self.cell_width == 1
+
+    def numbers(self, kind: Kind, limit: float) -> NumberFormat:
+        """How this look writes numbers."""
+        return NumberFormat.fitting(kind, limit, self.digits, self.glyphs, bare=self.bare)
+
+
+class Labels(NamedTuple):
+    """How many cells the widest row and column labels of a grid take."""
+
+    rows: int
+    columns: int
+
+    @classmethod
+    def of(cls, grid: Grid) -> Labels:
+        """Measure a grid's labels, or where there are very many, some of them."""
+        return cls(
+            _widest(grid.row_label(row) for row in _sample(grid.rows, grid.numbered_rows)),
+            _widest(grid.column_label(column) for column in _sample(grid.columns, grid.numbered_columns)),
+        )
 
 
 @dataclass(frozen=True)
@@ -67,37 +102,28 @@ class Geometry:
 
     rows: int
     columns: int
-    header: int
     gutter: int
-    cell: int
-    gap: int
+    pitch: int
+    row_height: int = 1
+    header: int = 1
 
     @classmethod
-    def of(cls, grid: Grid, look: Look, numbers: NumberFormat) -> Geometry:
-        """The geometry of the whole grid; asks for a few labels and no values."""
-        gutter, cell, gap = 0, max(1, look.cell_width), look.gap
-        if look.labels:
-            labels = (grid.row_label(row) for row in _sample(grid.rows, grid.numbered_rows))
-            gutter = 2 + min(look.row_label_width, _widest(labels))
+    def of(cls, grid: Grid, look: Look, labels: Labels | None = None) -> Geometry:
+        """The geometry of the whole grid; asks for no values, and for a few labels where they are not given."""
+        labels = Labels.of(grid) if labels is None else labels
+        pitch = max(1, look.cell_width)
         if shows_numbers(grid, look):
-            cell, gap = numbers.width + 2, 0
-            if look.labels:
-                labels = (grid.column_label(column) for column in _sample(grid.columns, grid.numbered_columns))
-                cell = max(cell, min(look.column_label_width, _widest(labels)) + 2)
-        return cls(grid.rows, grid.columns, int(look.labels), gutter, cell, gap)
-
-    @property
-    def pitch(self) -> int:
-        """From the start of one column to the start of the next."""
-        return self.cell + self.gap
+            widest = max(look.numbers(grid.kind, grid.limit).width, min(look.column_label_width, labels.columns))
+            pitch = widest + look.spacing
+        return cls(grid.rows, grid.columns, 2 + min(look.row_label_width, labels.rows), pitch, look.row_height)
 
     @property
     def width(self) -> int:
-        return self.gutter + max(0, self.columns * self.pitch - self.gap)
+        return self.gutter + self.columns * self.pitch
 
     @property
     def height(self) -> int:
-        return self.header + self.rows
+        return self.header + self.rows * self.row_height
 
     def columns_in(self, width: int) -> int:
         """How many whole columns can be seen at once; where not all fit, there is room to say so."""

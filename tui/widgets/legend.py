@@ -15,9 +15,17 @@ from textual.widget import Widget
 from tui.widgets.numbers import UNICODE, Glyphs, Kind, NumberFormat
 from tui.widgets.palette import MASKED, Palette, palette_for
 
+# From the widest legend to the narrowest: the cells of a gradient on each side of zero, and whether zero is named.
+SCALES = ((8, True), (4, True), (2, True), (1, True), (1, False))
+NO_SCALE = (0, False)
+
 
 class Legend(Widget):
-    """The scale of a grid of this `kind` and `limit`, whose values lie from `low` to `high`; see `legend`."""
+    """The scale of a grid of this `kind` and `limit`, whose values lie from `low` to `high`; see `legend`.
+
+    Where there is little room, the gradient shrinks before the word on `masked` cells is lost; and where the matrix is
+    `printed` in numbers, which need no scale, that goes first.
+    """
 
     DEFAULT_CSS = """
     Legend {
@@ -31,12 +39,14 @@ class Legend(Widget):
     low: reactive[float | None] = reactive[float | None](None, layout=True)
     high: reactive[float | None] = reactive[float | None](None, layout=True)
     masked = reactive("", layout=True)
+    printed = reactive(False, layout=True)
     glyphs = reactive(UNICODE, layout=True)
 
-    _cells = 8
+    _scale = SCALES[0]
     _says_masked = True
 
     def render(self) -> Content:
+        cells, zero = self._scale
         return legend(
             palette_for(self),
             self.kind,
@@ -44,14 +54,17 @@ class Legend(Widget):
             low=self.low,
             high=self.high,
             masked=self.masked if self._says_masked else "",
-            cells=self._cells,
+            cells=cells,
+            zero=zero,
             glyphs=self.glyphs,
         )
 
     def get_content_width(self, container: Size, viewport: Size) -> int:
-        """As wide a gradient as there is room for; the word on masked cells goes before the gradient does."""
-        for says_masked, cells in ((True, 8), (True, 4), (False, 8), (False, 4), (False, 1)):
-            self._says_masked, self._cells = says_masked, cells
+        """As wide a gradient as there is room for, beside the word on masked cells as long as both fit."""
+        alone = [(False, scale) for scale in SCALES]
+        narrow = [(True, NO_SCALE), *alone] if self.masked and self.printed else alone
+        for says_masked, scale in [*((True, scale) for scale in SCALES), *narrow]:
+            self._says_masked, self._scale = says_masked, scale
             if self.render().cell_length <= container.width:
                 break
         return self.render().cell_length
@@ -66,6 +79,7 @@ def legend(
     high: float | None = None,
     masked: str = "",
     cells: int = 8,
+    zero: bool = True,
     glyphs: Glyphs = UNICODE,
 ) -> Content:
     """The colour scale from the smallest to the largest value, as ``−3.3 ▇▇▇▇ 0 ▇▇▇▇ 14.4``.
@@ -77,16 +91,17 @@ def legend(
         low: the smallest value there is; −`limit`, or 0 for shares, if left out.
         high: the largest value there is; `limit` if left out.
         masked: what to say of masked cells, for a grid that has some.
-        cells: the width of the gradient on each side of zero.
+        cells: the width of the gradient on each side of zero; 0 for no scale at all.
+        zero: whether zero is named where the gradient passes through it.
     """
     parts: list[Content] = []
-    if kind in ("signed", "share"):
+    if kind in ("signed", "share") and cells:
         low = (0.0 if kind == "share" else -limit) if low is None else low
         high = limit if high is None else high
         if palette.prints_digits:
             parts.append(_digits(palette, kind, limit, glyphs))
         else:
-            parts.append(_gradient(palette, kind, limit, low, high, cells, glyphs))
+            parts.append(_gradient(palette, kind, limit, low, high, cells, zero, glyphs))
     if masked:
         swatch = Content.styled(glyphs.hatch * 2, Style.from_rich_style(palette.normal[MASKED]))
         parts.append(Content.assemble(swatch, " ", Content.styled(masked, _ink(palette.quiet))))
@@ -94,15 +109,17 @@ def legend(
 
 
 def _gradient(
-    palette: Palette, kind: Kind, limit: float, low: float, high: float, cells: int, glyphs: Glyphs
+    palette: Palette, kind: Kind, limit: float, low: float, high: float, cells: int, zero: bool, glyphs: Glyphs
 ) -> Content:
-    """A scale that passes through zero says where; one that does not starts at its own end."""
+    """A scale that passes through zero can say where; one that does not starts at its own end."""
     numbers = NumberFormat.fitting(kind, max(abs(low), abs(high)), glyphs=glyphs)
     stops = [low, 0.0, high] if low < 0 < high else [low, high]
-    parts = [_end(palette, numbers, stops[0])]
-    for start, stop in itertools.pairwise(stops):
-        parts += [_swatches(palette, kind, limit, start, stop, cells), _end(palette, numbers, stop)]
-    return Content(" ").join(parts)
+    swatches = [_swatches(palette, kind, limit, start, stop, cells) for start, stop in itertools.pairwise(stops)]
+    ends = [_end(palette, numbers, stop) for stop in stops]
+    if not zero:
+        return Content(" ").join([ends[0], Content("").join(swatches), ends[-1]])
+    between = [part for pair in zip(swatches, ends[1:], strict=True) for part in pair]
+    return Content(" ").join([ends[0], *between])
 
 
 def _swatches(palette: Palette, kind: Kind, limit: float, start: float, stop: float, cells: int) -> Content:

@@ -25,12 +25,16 @@ class RowState(NamedTuple):
 
 
 class Marks(NamedTuple):
-    """The cursor, and the row, the column and the cells that another matrix's selected cell was made of."""
+    """The cursor, and the row, the column and the cells that another matrix's selected cell was made of.
+
+    The columns of a `span` belong together, such as those of a head.
+    """
 
     cursor: Cell | None = None
     row: int | None = None
     column: int | None = None
     cells: frozenset[Cell] = frozenset()
+    span: range = range(0)
 
     @property
     def fade(self) -> bool:
@@ -42,6 +46,10 @@ class Marks(NamedTuple):
         cursor = self.cursor[1] if self.cursor is not None and self.cursor[0] == row else None
         marked = {column for line, column in self.cells if line == row}
         here = cursor is not None or row == self.row or bool(marked)
+        if self.span and self.cells:
+            # The whole span is lit: the cell in it needs another mark.
+            cursor = min(marked, default=cursor)
+            marked.update(self.span)
         if self.column is not None:
             marked.add(self.column)
         lit = frozenset(marked) if self.fade and row != self.row else None

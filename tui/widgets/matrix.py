@@ -14,12 +14,13 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from tui.widgets.drawing import Drawing, Window
-from tui.widgets.grid import Geometry, Grid, Look, Mode
+from tui.widgets.grid import Geometry, Grid, Look
 from tui.widgets.marks import Cell, Margin, Marks
-from tui.widgets.numbers import UNICODE, Glyphs, NumberFormat
 from tui.widgets.palette import palette_for
 
-__all__ = ["Cell", "Grid", "MatrixView", "Mode"]
+LEFT = 1
+
+__all__ = ["Cell", "Grid", "Look", "MatrixView"]
 
 
 class MatrixView(ScrollView, can_focus=False, inherit_bindings=False):
@@ -46,26 +47,16 @@ class MatrixView(ScrollView, can_focus=False, inherit_bindings=False):
 
     grid: var[Grid | None] = var(None, always_update=True, init=False)
     """What is shown; set it again when its values have changed."""
-    mode: var[Mode] = var("numbers", init=False)
-    cell_width: var[int] = var(2, init=False)
-    """Cells to a value in heat mode; in numbers mode the numbers decide."""
-    gap: var[int] = var(0, init=False)
-    """Cells between two columns in heat mode."""
-    digits: var[int | None] = var(None, init=False)
-    """Digits after the point; as many as help if None."""
-    labels: var[bool] = var(True, init=False)
-    """Whether there are a header and a gutter."""
-    row_label_width: var[int] = var(12, init=False)
-    """The widest row label that the gutter makes room for; longer ones are cut."""
-    column_label_width: var[int] = var(8, init=False)
-    """The widest column label that numbers mode makes room for; in heat mode the cells decide."""
-    glyphs: var[Glyphs] = var(UNICODE, init=False)
+    look: var[Look] = var(Look(), init=False)
+    """How it is drawn."""
     cursor: var[Cell | None] = var(None, init=False)
     """The selected cell."""
     marked_row: var[int | None] = var(None, init=False)
     """The row that a result was made of; what is not marked fades."""
     marked_column: var[int | None] = var(None, init=False)
     marked_cells: var[frozenset[Cell]] = var(frozenset(), init=False)
+    span: var[range] = var(range(0), init=False)
+    """The columns that belong together with the selected one."""
 
     @dataclass
     class CellClicked(Message):
@@ -83,7 +74,7 @@ class MatrixView(ScrollView, can_focus=False, inherit_bindings=False):
         self,
         grid: Grid | None = None,
         *,
-        mode: Mode = "numbers",
+        look: Look | None = None,
         name: str | None = None,
         id: str | None = None,
         classes: str | None = None,
@@ -94,26 +85,28 @@ class MatrixView(ScrollView, can_focus=False, inherit_bindings=False):
         self._window: Window | None = None
         self._strips: LRUCache[object, Strip] = LRUCache(1024)
         self._kept_in_sight: Cell | None = None
-        self.mode = mode
+        self.look = look or Look()
         self.grid = grid
 
-    def measure(self, mode: Mode | None = None) -> Size:
-        """The cells and lines that the whole grid takes, in the view's mode or another; works before mounting."""
-        if mode is None or mode == self.mode or self.grid is None:
-            geometry = self.geometry
-        else:
-            geometry = self._measured(self.grid, mode)
+    def measure(self) -> Size:
+        """The cells and lines that the whole grid takes; works before mounting."""
+        geometry = self.geometry
         return Size(geometry.width, geometry.height) if geometry else Size(0, 0)
 
     def show_cell(self, row: int, column: int) -> None:
-        """Scroll just enough for the cell to be seen, by whole columns, and keep it in sight if the size changes."""
+        """Scroll just enough for the cell to be seen, by whole columns, and keep it in sight if the size changes.
+
+        The columns that belong together with it are to be seen too, as far as there is room.
+        """
         self._kept_in_sight = (row, column)
         if self.geometry is None or not self.size:
             return
         rows, columns = self._in_sight()
         top = min(max(rows.start, row - len(rows) + 1), row)
-        left = min(max(columns.start, column - len(columns) + 1), column)
-        self.scroll_to(left * self.geometry.pitch, top, animate=False, force=True)
+        left = columns.start
+        for wanted in (*self.span[-1:], *self.span[:1], column):
+            left = min(max(left, wanted - len(columns) + 1), wanted)
+        self.scroll_to(left * self.geometry.pitch, top * self.geometry.row_height, animate=False, force=True)
 
     def cell_at(self, x: int, y: int) -> Cell | None:
         """The cell at these coordinates of the content, if there is one."""
@@ -121,9 +114,8 @@ class MatrixView(ScrollView, can_focus=False, inherit_bindings=False):
         if geometry is None or x < geometry.gutter or y < geometry.header:
             return None
         rows, columns = self._in_sight()
-        across, inside = divmod(x - geometry.gutter, geometry.pitch)
-        down = y - geometry.header
-        if inside >= geometry.cell or across >= len(columns) or down >= len(rows):
+        across, down = (x - geometry.gutter) // geometry.pitch, (y - geometry.header) // geometry.row_height
+        if across >= len(columns) or down >= len(rows):
             return None
         return rows[down], columns[across]
 
@@ -131,7 +123,7 @@ class MatrixView(ScrollView, can_focus=False, inherit_bindings=False):
     def geometry(self) -> Geometry | None:
         """Where the parts of the grid are; None without a grid."""
         if self._geometry is None and self.grid is not None:
-            self._geometry = self._measured(self.grid, self.mode)
+            self._geometry = Geometry.of(self.grid, self.look)
         return self._geometry
 
     def render_line(self, y: int) -> Strip:
@@ -139,20 +131,21 @@ class MatrixView(ScrollView, can_focus=False, inherit_bindings=False):
         if drawing is None:
             return Strip.blank(width, self.visual_style.rich_style)
         rows, columns = self._in_sight()
-        line = y - drawing.geometry.header
+        line, inside = divmod(y - drawing.geometry.header, drawing.geometry.row_height)
         if line >= len(rows):
             return Strip.blank(width, drawing.palette.blank)
         if line < 0:
             more = Margin(columns.start > 0, columns.stop < drawing.geometry.columns)
-            segments = drawing.header(columns, self._marks().columns_here(), more)
+            segments = drawing.header(columns, self._marks(), more)
             return Strip(segments).adjust_cell_length(width, drawing.palette.blank)
         row = rows[line]
         more = Margin(row == rows[0] > 0, row == rows[-1] < drawing.geometry.rows - 1)
         state = self._marks().of_row(row, more)
-        key = (row, columns, width, state)
+        written = inside == (drawing.geometry.row_height - 1) // 2
+        key = (row, columns, width, state, written)
         strip = self._strips.get(key)
         if strip is None:
-            segments = drawing.row(row, self._current_window(drawing, rows, columns), state)
+            segments = drawing.row(row, self._current_window(drawing, rows, columns), state, written=written)
             strip = Strip(segments).adjust_cell_length(width, drawing.palette.blank)
             self._strips[key] = strip
         return strip
@@ -178,7 +171,7 @@ class MatrixView(ScrollView, can_focus=False, inherit_bindings=False):
     def on_click(self, event: events.Click) -> None:
         offset = event.get_content_offset(self)
         cell = None if offset is None else self.cell_at(offset.x, offset.y)
-        if cell is not None:
+        if cell is not None and event.button == LEFT:
             event.stop()
             self.post_message(self.CellClicked(self, *cell))
 
@@ -206,15 +199,19 @@ class MatrixView(ScrollView, can_focus=False, inherit_bindings=False):
     def watch_marked_cells(self, old: frozenset[Cell], new: frozenset[Cell]) -> None:
         self._remark(self._marks()._replace(cells=old))
 
+    def watch_span(self, old: range, new: range) -> None:
+        self._remark(self._marks()._replace(span=old))
+
     def _remark(self, old: Marks) -> None:
         """Draw anew the lines that other marks make look different."""
         new, header = self._marks(), self.geometry.header if self.geometry else 0
-        if header and old.columns_here() != new.columns_here():
+        if header and (old.columns_here(), old.span) != (new.columns_here(), new.span):
             self.refresh(Region(0, 0, self.size.width, 1))
         rows, nothing = self._in_sight()[0], Margin(False, False)
-        for line, row in enumerate(rows, header):
+        height = self.geometry.row_height if self.geometry else 1
+        for line, row in enumerate(rows):
             if old.of_row(row, nothing) != new.of_row(row, nothing):
-                self.refresh(Region(0, line, self.size.width, 1))
+                self.refresh(Region(0, header + line * height, self.size.width, height))
 
     def _reshape(self) -> None:
         """Everything is to be measured and drawn anew."""
@@ -223,35 +220,18 @@ class MatrixView(ScrollView, can_focus=False, inherit_bindings=False):
         self._fit()
         self.refresh(layout=True)
 
-    watch_grid = watch_mode = watch_cell_width = watch_gap = watch_digits = _reshape
-    watch_labels = watch_row_label_width = watch_column_label_width = watch_glyphs = _reshape
+    watch_grid = watch_look = _reshape
 
     def _forget_drawing(self) -> None:
         self._drawing = None
         self._window = None
         self._strips.clear()
 
-    def _look(self, mode: Mode) -> Look:
-        return Look(
-            mode=mode,
-            cell_width=self.cell_width,
-            gap=self.gap,
-            digits=self.digits,
-            labels=self.labels,
-            row_label_width=self.row_label_width,
-            column_label_width=self.column_label_width,
-            glyphs=self.glyphs,
-        )
-
-    def _measured(self, grid: Grid, mode: Mode) -> Geometry:
-        numbers = NumberFormat.fitting(grid.kind, grid.limit, self.digits, self.glyphs)
-        return Geometry.of(grid, self._look(mode), numbers)
-
     def _current_drawing(self) -> Drawing | None:
         if self._drawing is None and self.grid is not None:
             accent = self.get_component_styles("matrixview--here").color
             palette = palette_for(self) if accent.ansi is not None else palette_for(self, accent.hex6)
-            self._drawing = Drawing(self.grid, self._look(self.mode), palette)
+            self._drawing = Drawing(self.grid, self.look, palette)
         return self._drawing
 
     def _current_window(self, drawing: Drawing, rows: range, columns: range) -> Window:
@@ -278,14 +258,14 @@ class MatrixView(ScrollView, can_focus=False, inherit_bindings=False):
         if geometry is None:
             return range(0), range(0)
         width, height = self.size
-        lines = min(max(0, height - geometry.header), geometry.rows)
-        top = min(self.scroll_offset.y, geometry.rows - lines)
+        count = min(max(0, height - geometry.header) // geometry.row_height, geometry.rows)
+        top = min(self.scroll_offset.y // geometry.row_height, geometry.rows - count)
         across = geometry.columns_in(width)
         left = min(self.scroll_offset.x // geometry.pitch, geometry.columns - across)
-        return range(top, top + lines), range(left, left + across)
+        return range(top, top + count), range(left, left + across)
 
     def _marks(self) -> Marks:
-        return Marks(self.cursor, self.marked_row, self.marked_column, self.marked_cells)
+        return Marks(self.cursor, self.marked_row, self.marked_column, self.marked_cells, self.span)
 
     def _wheel(self, event: events.MouseEvent, direction: int, *, sideways: bool) -> None:
         """Scroll by the wheel; at the end, leave the event to whatever contains this view."""

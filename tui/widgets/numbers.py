@@ -36,17 +36,23 @@ ASCII = Glyphs("-", "inf", "/", ">", ":", "..", "~", "[", "]", "*")
 
 @dataclass(frozen=True)
 class NumberFormat:
-    """How one grid prints its numbers: all of them fit `width` cells."""
+    """How one grid prints its numbers: all of them fit `width` cells. `bare` ones begin with their point: ``.97``."""
 
     kind: Kind
     digits: int
     exponent: bool
     width: int
     glyphs: Glyphs
+    bare: bool = False
 
     @classmethod
-    def fitting(cls, kind: Kind, limit: float, digits: int | None = None, glyphs: Glyphs = UNICODE) -> NumberFormat:
-        """The format for numbers up to `limit` in magnitude, with `digits` after the point or as many as help."""
+    def fitting(
+        cls, kind: Kind, limit: float, digits: int | None = None, glyphs: Glyphs = UNICODE, *, bare: bool = False
+    ) -> NumberFormat:
+        """The format for numbers up to `limit` in magnitude, with `digits` after the point or as many as help.
+
+        Only shares can be bare: they have nothing before the point but 0, and a 1 that is worth a digit: ``1.0``.
+        """
         limit = limit if math.isfinite(limit) and limit > 0 else 1.0
         masked = len(glyphs.hatch + glyphs.minus + glyphs.infinity)
         match kind:
@@ -60,10 +66,9 @@ class NumberFormat:
             digits = 1 if digits is None else digits
             width = sign + len(_short_exponent(f"{limit:.{digits}e}"))
             return cls(kind, digits, True, max(masked, width), glyphs)
-        if digits is None:
-            fewest = 3 if kind == "share" else 2
-            digits = max(fewest, 2 - magnitude) if magnitude < 1 else max(0, min(2, 3 - magnitude))
-        return cls(kind, digits, False, max(masked, sign + len(f"{limit:.{digits}f}")), glyphs)
+        digits = usual_digits(kind, limit) if digits is None else digits
+        bare = bare and kind == "share" and digits > 1
+        return cls(kind, digits, False, max(masked, sign + len(f"{limit:.{digits}f}") - bare), glyphs, bare)
 
     def text(self, value: float) -> str:
         """The number, not yet padded. Exactly 0 in a share is ``0``; −0.001 keeps its sign as ``−0.00``."""
@@ -83,6 +88,8 @@ class NumberFormat:
     def _finite(self, value: float) -> str:
         if not self.exponent:
             plain = f"{value:.{self.digits}f}"
+            if self.bare:
+                plain = plain[1:] if plain.startswith("0") else plain[:-1]
             if len(plain) <= self.width:
                 return plain
         for digits in (self.digits if self.exponent else 1, 0):
@@ -90,6 +97,13 @@ class NumberFormat:
             if len(scientific) <= self.width:
                 return scientific
         return "#" * self.width
+
+
+def usual_digits(kind: Kind, limit: float) -> int:
+    """How many digits after the point tell numbers up to `limit` apart: three figures of the largest, or more."""
+    magnitude = math.floor(math.log10(limit))
+    fewest = 3 if kind == "share" else 2
+    return max(fewest, 2 - magnitude) if magnitude < 1 else max(0, min(2, 3 - magnitude))
 
 
 def _short_exponent(text: str) -> str:

@@ -22,6 +22,9 @@ READABLE = 4.5
 STEPS = 32
 """How finely an ink is sought between two colours."""
 
+SIGNED_PLACES = (0.0, 0.1, 0.3, 0.65, 1.0)
+"""Where on the scale of magnitudes the stops of a signed scale's colours stand."""
+
 BROWN: RGB = (170, 85, 0)
 SIXTEEN: tuple[RGB, ...] = (
     *((0, 0, 0), (170, 0, 0), (0, 170, 0), BROWN, (0, 0, 170), (170, 0, 170), (0, 170, 170), (170, 170, 170)),
@@ -133,13 +136,14 @@ def _between(one: RGB, other: RGB) -> list[RGB]:
     return [mix(one, other, step / STEPS) for step in range(STEPS + 1)]
 
 
-def _ramp(stops: Sequence[RGB], steps: int) -> list[RGB]:
-    """`steps` evenly spread colours after the first stop; the last of them is the last stop."""
+def _ramp(stops: Sequence[RGB], steps: int, places: Sequence[float] = ()) -> list[RGB]:
+    """`steps` colours after the first stop, the last of them the last stop; stops stand evenly or at these places."""
+    places = places or [number / (len(stops) - 1) for number in range(len(stops))]
     colors = []
     for step in range(1, steps + 1):
-        place = step / steps * (len(stops) - 1)
-        low = min(int(place), len(stops) - 2)
-        colors.append(mix(stops[low], stops[low + 1], place - low))
+        low = bisect.bisect_left(places, step / steps, 1, len(places) - 1) - 1
+        share = (step / steps - places[low]) / (places[low + 1] - places[low])
+        colors.append(mix(stops[low], stops[low + 1], share))
     return colors
 
 
@@ -186,10 +190,11 @@ _XTERM_STEPS = {
 def _true(dark: bool, page: RGB, foreground: RGB, here: RGB) -> Scales:
     negative, positive, share, warning = _TRUE_STOPS[dark]
     nothing = mix(page, foreground, 0.06)
-    # The first quarter rises slowly: most numbers of a model are small, and only their sign is to be seen.
-    below, above, shares = (
-        _ramp((nothing, mix(nothing, stops[0], 0.35), *stops), 32) for stops in (negative, positive, share)
+    # Most numbers of a model are small beside the largest: their colours rise fast, for their signs to be seen.
+    below, above = (
+        _ramp((nothing, mix(nothing, stops[0], 0.5), *stops), 32, SIGNED_PLACES) for stops in (negative, positive)
     )
+    shares = _ramp((nothing, mix(nothing, share[0], 0.35), *share), 32)
     return Scales("truecolor", page, nothing, below, above, shares, warning, here, foreground)
 
 

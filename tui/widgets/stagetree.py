@@ -14,6 +14,7 @@ from engine.stages import Stage
 from engine.trace import Trace
 from tui.explanations import explained
 from tui.language import Language
+from tui.places import blocks, sections
 
 
 class StageTree(Tree[Stage]):
@@ -38,6 +39,19 @@ class StageTree(Tree[Stage]):
         """Show the stages of a trace."""
         self.clear()
         self._leaf_of.clear()
+        for name, stages in self._groups(trace).items():
+            node = self.root.add(Text(name), expand=False)
+            for stage in stages:
+                self._leaf_of[stage.name] = node.add_leaf(Text(stage.name), stage)
+        self.root.expand()
+
+    def _groups(self, trace: Trace) -> dict[str, list[Stage]]:
+        """The stages of each group, by the group's name."""
+        say = self._say
+        if not blocks(trace):
+            found = sections(trace)
+            ends = {name: say.group(name) for name in ("input", "output")}
+            return {ends.get(each.name) or say(f"tree.{each.name}"): list(each.stages) for each in found}
         groups: dict[str, list[Stage]] = defaultdict(list)
         reached: set[str] = set()
         for stage in trace:
@@ -45,11 +59,7 @@ class StageTree(Tree[Stage]):
                 reached.add(stage.side)
             # What a decoder begins with comes after the encoder's layers, and before its own.
             groups[self._group(stage, stage.side not in reached and (bool(stage.side) or not reached))].append(stage)
-        for name, stages in groups.items():
-            node = self.root.add(Text(name), expand=False)
-            for stage in stages:
-                self._leaf_of[stage.name] = node.add_leaf(Text(stage.name), stage)
-        self.root.expand()
+        return groups
 
     def show(self, stage: Stage) -> None:
         """Mark a stage, with its group open and the others folded."""

@@ -9,6 +9,7 @@ from textual.content import Content
 
 from engine.tokenizer import Token
 from tui.language import Language
+from tui.naming import name_of
 from tui.places import blocks
 from tui.session import Session
 from tui.widgets.clickable import ClickableText, clickable
@@ -45,40 +46,59 @@ class TopBar(ClickableText):
         self.update_place(self._progress)
 
     def _place(self, width: int) -> Content:
-        session, say = self._session, self._say
-        mark = say("top.verified") if width >= ROOMY else "✓"
-        parts = [f"{session.name} {mark}" if self.verified else session.name]
+        """Model, layer and head; the matrix; how far one is: as much of each as there is room for.
+
+        How many steps there are is said shortly first; then how many layers and heads; last, the model is left out.
+        """
+        for steps, totals, gap in ((True, True, 3), (False, True, 3), (False, False, 3), (False, False, 1)):
+            left, middle, right = self._model(width, totals), self._matrix(gap), self._progress_text(steps)
+            free = width - left.cell_length - middle.cell_length - right.cell_length
+            if free >= (6 if gap > 1 else 4):
+                before = max(free // 2, min(free - 3, width // 2 - left.cell_length - middle.cell_length // 2))
+                return Content.assemble(left, " " * before, middle, " " * (free - before), right)
+        short = Content.assemble(middle, " ", right)
+        room = width - short.cell_length - 2
+        where = " · ".join(self._where(False))
+        if left.cell_length > room and where:
+            # The model stays the same; the layer, head and text do not.
+            left = Content.styled(where, "$quiet")
+        return Content.assemble(left.truncate(room), "  ", short) if room > 0 else short
+
+    def _model(self, width: int, totals: bool) -> Content:
+        session = self._session
+        mark = self._say("top.verified") if width >= ROOMY else "✓"
+        name = f"{session.name} {mark}" if self.verified and session.changeable else session.name
+        where = self._where(totals)
+        model = clickable(Content.styled(name, "bold"), "screen.go")
+        return Content.assemble(model, ("  " + " · ".join(where) if where else "", "$quiet"))
+
+    def _where(self, totals: bool) -> list[str]:
+        """Side, layer, head and text; ``totals`` says how many of each there are."""
+        session = self._session
         here = session.trace.stages[session.position]
-        if here.side:
-            parts.append(say.group(here.side))
+        found = [self._say.group(here.side)] if here.side else []
+        counted: list[tuple[str, int, int]] = []
         if here.layer is not None:
             last = max(layer for side, layer in blocks(session.trace) if side == here.side)
-            parts.append(say("top.layer", layer=here.layer, last=last))
-        if any(axis.symbol.startswith("H") and len(session.operand.axes) == 4 for axis in session.operand.axes):
-            parts.append(say("top.head", head=session.head, last=session.heads - 1))
+            counted.append(("layer", here.layer, last + 1))
+        if len(session.operand.axes) == 4 and any(axis.symbol.startswith("H") for axis in session.operand.axes):
+            counted.append(("head", session.head, session.heads))
         if len(session.texts) > 1:
-            parts.append(say("top.text", text=session.text, last=len(session.texts) - 1))
-        position = self._progress or say("top.position", position=session.position + 1, count=len(session.trace))
-        shape = session.operand.shape_text
-        name = session.operand.name.split(".")[-1] if session.stage is not None else session.operand.name
-        model = clickable(Content.styled(parts[0], "bold"), "screen.go")
-        left = Content.assemble(model, ("  " + " · ".join(parts[1:]) if parts[1:] else "", "$quiet"))
-        gap = 3
-        if cell_len(name) + gap + cell_len(shape) + 2 + cell_len(position) > width and not self._progress:
-            # Where there is room for nothing else, one still sees how far one is.
-            gap, position = 1, f"{session.position + 1}/{len(session.trace)}"
-        middle = Content.assemble((name, "bold $accent"), (" " * gap + shape, ""))
-        right = Content.styled(position, "$quiet")
-        free = width - left.cell_length - middle.cell_length - right.cell_length
-        if free >= 6:
-            before = max(3, min(free - 3, width // 2 - left.cell_length - middle.cell_length // 2))
-            return Content.assemble(left, " " * before, middle, " " * (free - before), right)
-        short = Content.assemble(middle, " " * min(2, gap), right)
-        room = width - short.cell_length - 2
-        if left.cell_length > room and parts[1:]:
-            # The model stays the same; the layer, head and text do not.
-            left = Content.styled(" · ".join(parts[1:]), "$quiet")
-        return Content.assemble(left.truncate(room), "  ", short) if room > 0 else short
+            counted.append(("text", session.text, len(session.texts)))
+        for what, place, count in counted:
+            of = "_of" if totals else ""
+            found.append(self._say(f"top.{what}{of}", place=place, count=count))
+        return found
+
+    def _matrix(self, gap: int) -> Content:
+        operand = self._session.operand
+        name = operand.name.split(".")[-1] if self._session.stage is not None else operand.name
+        return Content.assemble((name, "bold $accent"), " " * gap, operand.shape_text)
+
+    def _progress_text(self, in_words: bool) -> Content:
+        position, count = self._session.position + 1, len(self._session.trace)
+        steps = self._say("top.position", position=position, count=count) if in_words else f"{position}/{count}"
+        return Content.styled(self._progress or steps, "$quiet")
 
     def _tokens(self, width: int) -> list[Content]:
         """The tokens over their ids; where queries and keys are of two texts, the queries over the keys."""
@@ -114,14 +134,14 @@ class TopBar(ClickableText):
 
     def _about(self) -> Content:
         session, say = self._session, self._say
-        query, key = session.tokens[session.query].label, session.key
+        query, key = name_of(session.tokens, session.query), session.key
         if key is None:
             return Content.assemble((f"{say('top.token')} ", "$quiet"), (query, "$accent"))
         return Content.assemble(
             (f"{say('top.query')} ", "$quiet"),
             (query, "$accent"),
             (f" → {say('top.key')} ", "$quiet"),
-            (session.keys[key].label, "$accent"),
+            (name_of(session.keys, key), "$accent"),
         )
 
 

@@ -2,16 +2,37 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from textual.content import Content
 
 from engine.generation import Prediction
 from tui.language import Language
-from tui.places import block_start, blocks
+from tui.places import Section, section_of, sections
 from tui.session import Session
 from tui.widgets.clickable import ClickableText, clickable
 from tui.widgets.numbers import cut
 
 HERE = "bold $background on $accent"
+LONGEST_TEXT = 12
+# Of more than six layers, those around the reader's are shown.
+MOST_LAYERS, AROUND = 6, 3
+# Instead of a number of layers: nothing but where the reader is.
+ALONE = -1
+# How many predictions and how many layers are shown, from what is best to what takes least room.
+TIGHTER = (
+    *((3, MOST_LAYERS), (2, MOST_LAYERS), (1, MOST_LAYERS)),
+    *((1, AROUND), (1, 1), (1, 0), (1, ALONE), (0, ALONE)),
+)
+
+
+@dataclass(frozen=True)
+class Stop:
+    """A part of the way on the line: how it is written, whether the reader is there, and whether it is a layer."""
+
+    shown: Content
+    here: bool
+    layer: bool
 
 
 class Way(ClickableText):
@@ -31,55 +52,89 @@ class Way(ClickableText):
         """Show the session's place; ``predictions`` replaces what stands at the end."""
         if predictions is not None:
             self._predictions = predictions
-        ends = self._end()
-        width = max(20, self.size.width - 2)
-        arrow = Content.styled(" ▸ ", "$quiet") if ends else Content("")
-        self.update(self._stops(width - ends.cell_length - 3) + arrow + ends)
+        self.update(self._line(max(20, self.size.width - 2)))
 
     def on_resize(self) -> None:
         self.update_way()
 
-    def _stops(self, width: int) -> Content:
-        """The stops that fit: all layers where there is room, else those around the reader's."""
-        session, say, trace = self._session, self._say, self._session.trace
-        here = trace.stages[session.position]
-        layers = blocks(trace)
-        last = f" ▸ {here.name.split('.')[-1]}"
-        text = "".join(token.label for token in session.tokens)
-        passed = [block for block in layers if block_start(trace, block).position <= here.position]
-        first = self._stop(cut(text, 12), here.layer is None and not passed, last, trace.stages[0].name)
-        stops = [first]
-        around = range(len(layers))
-        if len(layers) > 6:
-            middle = max(1, min(len(passed) - 1, len(layers) - 2))
-            around = range(middle - 1, middle + 2)
-        if around and around[0] > 0:
-            stops.append(Content.styled("…", "$quiet"))
-        for number in around:
-            side, layer = layers[number]
-            name = say(f"way.{side}_layer" if side else "way.layer", layer=layer)
-            start = block_start(trace, layers[number]).name
-            stops.append(self._stop(name, (side, layer) == (here.side, here.layer), last, start))
-        if around and around[-1] < len(layers) - 1:
-            stops.append(Content.styled("…", "$quiet"))
-        end = here.layer is None and bool(layers) and len(passed) == len(layers)
-        output = "logits" if "logits" in trace else trace.stages[-1].name
-        stops.append(self._stop(say("way.output"), end, last, output))
-        return Content.styled(" ▸ ", "$quiet").join(stops).truncate(max(0, width), ellipsis=True)
+    def _line(self, width: int) -> Content:
+        """As much of the way and of the prediction as there is room for. Where one stands is never cut for the rest."""
+        stops = self._stops()
+        arrow = Content.styled(" ▸ ", "$quiet")
+        for guesses, layers in TIGHTER:
+            line = arrow.join([*self._around(stops, layers), *self._end(guesses)])
+            if line.cell_length <= width:
+                return line
+        return next(stop.shown for stop in stops if stop.here).truncate(width, ellipsis=True)
 
-    def _stop(self, name: str, here: bool, last: str, stage: str) -> Content:
-        shown = Content.styled(f" {name}{last} ", HERE) if here else Content(name)
-        return clickable(shown, f"screen.visit('{stage}')")
+    def _stops(self) -> list[Stop]:
+        """Every stop."""
+        session = self._session
+        here = session.trace.stages[session.position]
+        parts = sections(session.trace)
+        place = section_of(here, parts)
+        stops = []
+        for number, section in enumerate(parts):
+            # What a decoder begins with stands there only for who is there.
+            if section.name != "between" or number == place:
+                name = self._called(section)
+                shown = Content(name)
+                if number == place:
+                    shown = Content.styled(f" {name} ▸ {here.name.split('.')[-1]} ", HERE)
+                stop = clickable(shown, f"screen.visit('{section.start.name}')")
+                stops.append(Stop(stop, number == place, section.layer is not None))
+        return stops
 
-    def _end(self) -> Content:
-        if not self._session.predicts:
-            return Content("")
+    def _called(self, section: Section) -> str:
+        session, say = self._session, self._say
+        if section.name == "input":
+            return cut("".join(token.label for token in session.tokens), LONGEST_TEXT)
+        if section.layer is not None:
+            return say(f"way.{section.side}_layer" if section.side else "way.layer", layer=section.layer)
+        if section.name == "between":
+            return say.group(section.side)
+        return say("way.output") if section.name == "output" else say(f"tree.{section.name}")
+
+    @staticmethod
+    def _around(stops: list[Stop], most: int) -> list[Content]:
+        """The stops with so many layers at most, those around the reader; dots for what is left out."""
+        here = next(number for number, stop in enumerate(stops) if stop.here)
+        layers = [number for number, stop in enumerate(stops) if stop.layer]
+        kept = {number for number, stop in enumerate(stops) if not stop.layer} if most != ALONE else set()
+        if len(layers) > most:
+            most = max(0, min(most, AROUND))
+            passed = sum(number <= here for number in layers)
+            first = max(0, min(passed - 1 - most // 2, len(layers) - most))
+            layers = layers[first : first + most]
+        kept |= {here, *layers}
+        dots = Content.styled("…", "$quiet")
+        return [
+            stop.shown if number in kept else dots
+            for number, stop in enumerate(stops)
+            if number in kept or number == 0 or number - 1 in kept
+        ]
+
+    def _end(self, count: int) -> list[Content]:
+        """The likeliest tokens, or the key that shows them; nothing where nothing is predicted, or no room is left."""
+        if not self._session.predicts or not count:
+            return []
         if not self._predictions:
-            return clickable(Content.styled(self._say("way.pending"), "$quiet"), "screen.predictions")
+            return [clickable(Content.styled(self._say("way.pending"), "$quiet"), "screen.predictions")]
         parts = []
-        for number, guess in enumerate(self._predictions[:3]):
-            share = f"{100 * guess.probability:.{0 if guess.probability >= 0.01 else 2}f}%"
+        for number, guess in enumerate(self._predictions[:count]):
+            share = percent(guess.probability)
             parts.append(
                 Content.assemble((cut(guess.label, 10), "bold" if number == 0 else ""), " ", (share, "$quiet"))
             )
-        return clickable(Content("  ").join(parts), "screen.predictions")
+        return [clickable(Content("  ").join(parts), "screen.predictions")]
+
+
+def percent(share: float) -> str:
+    """A probability in per cent, short, and neither 0 nor 100 where it is not."""
+    if share >= 0.995:
+        return "100%" if share == 1.0 else f"{100 * share:.1f}%" if share < 0.9995 else ">99.9%"
+    if share >= 0.01:
+        return f"{100 * share:.0f}%"
+    if share >= 0.0001 or share == 0.0:
+        return f"{100 * share:.2g}%"
+    return f"{100 * share:.4f}".rstrip("0") + "%" if share >= 0.000001 else "<0.0001%"
