@@ -53,7 +53,8 @@ def name_of(grid: OperandGrid) -> str:
 
 def title_of(grid: OperandGrid, room: int, say: Language) -> Content:
     """The operand's symbol and, where there is room, the matrix's own shape."""
-    axes = [axis for axis in (grid.row_axis, grid.column_axis) if axis is not None]
+    # A single number of each text has no axis of its own.
+    axes = [axis for axis in (grid.row_axis, grid.column_axis) if axis is not None and axis.symbol != "1"]
     symbols, sizes = "×".join(axis.symbol for axis in axes), "×".join(str(axis.size) for axis in axes)
     name = (name_of(grid), "bold $accent")
     parts = [name]
@@ -61,7 +62,7 @@ def title_of(grid: OperandGrid, room: int, say: Language) -> Content:
         # The head looked at stands at the top of the screen; a shared key/value head has a number of its own.
         if axis.symbol == "H_kv" and len(grid.operand.axes) == 4:
             parts.append((f"  {say('pane.kv_head', head=position)}", "$quiet"))
-    titles = [Content.assemble(*parts, (shape, "$quiet")) for shape in (f"  {symbols} {sizes}", f" {sizes}")]
+    titles = [Content.assemble(*parts, (shape, "$quiet")) for shape in (f"  {symbols} {sizes}".rstrip(), f" {sizes}")]
     return next((title for title in titles if title.cell_length <= room), Content.assemble(name))
 
 
