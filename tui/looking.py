@@ -93,6 +93,21 @@ class Look:
         return not isinstance(self.opened, Model) or self.opened.spec.kind != "encoder"
 
     @property
+    def asks_here(self) -> bool:
+        """Whether a prediction is asked for at the token looked at: where a model fills gaps, and the text has none."""
+        if self.writes or not isinstance(self.opened, Model):
+            return False
+        mask = self.opened.tokenizer.mask
+        return mask is None or all(token.id != mask for token in self.trace.tokens[self.text])
+
+    @property
+    def asked(self) -> int:
+        """The position whose prediction is asked for first: the gap, the end, or else the token looked at."""
+        if self.asks_here:
+            return min(self.positions.get("N", 0), self.trace.ends[self.text])
+        return self.trace.asked[self.text]
+
+    @property
     def predicts(self) -> bool:
         """Whether the model gives a distribution over its vocabulary."""
         return "probabilities" in self.trace

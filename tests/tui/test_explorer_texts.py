@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from engine.model import Model
+from engine.model import Model, load
 from tests.tui.exploring import Explore, Exploring
 from tui.screens.explorer import Explorer
 from tui.screens.predictions import Predictions
@@ -105,6 +105,33 @@ class TestPredictions:
             first, second, third = distribution(it, 2)[:3]
             ends = [f"{label} {100 * share:.0f}%" for label, share in (first, second, third)]
             assert it.text(it.screen.way).rstrip().endswith("  ".join(ends))
+
+
+class TestGaps:
+    """An encoder says what stands at the mask; where there is none, at the token looked at."""
+
+    async def test_without_a_mask_it_is_the_token_looked_at(self, explore: Explore) -> None:
+        model = load("tiny-bert")
+        async with explore("我爱你", model=model, lang="en", at="layers.0.attention.weights") as it:
+            labels = [token.label for token in it.session.trace.tokens[0]]
+            for position in (len(labels) - 2, len(labels) - 3):
+                await it.press("k")
+                assert it.session.query == position
+                shares = it.session.trace["probabilities"].value[0, position]
+                best = model.vocabulary[int(shares.argmax())]
+                assert f"{best} " in it.text(it.screen.way).rsplit("▸", 1)[1]
+                await it.press("p")
+                shown = it.lines(it.top.query_one("#bars"))
+                assert it.say("predictions.at", token=labels[position], position=position, count=4096) in shown[1]
+                assert f"{shares.max():.4f}" in shown[3]
+                await it.press("escape")
+
+    async def test_at_the_mask_wherever_one_looks(self, explore: Explore) -> None:
+        async with explore("我<mask>你", model=load("tiny-bert"), lang="en", at="layers.0.attention.weights") as it:
+            mask = [token.label for token in it.session.trace.tokens[0]].index("<mask>")
+            await it.press("k", "p")
+            text = it.say("predictions.at", token="<mask>", position=mask, count=4096)
+            assert text in it.lines(it.top.query_one("#bars"))[1]
 
 
 class TestAppend:

@@ -207,10 +207,10 @@ class Walk:
                 raise self._missing(scene, "append", scene.append, ", ".join(vocabulary[-3:]) + ", …")
             token = vocabulary.index(scene.append)
         elif session.predicts:
-            token = predictions(session.trace, session.text, count=1)[0].id
+            token = predictions(session.trace, session.text, session.asked, count=1)[0].id
         else:
             raise self._missing(scene, "append", "true", "–")
-        session.put(token, session.trace.asked[session.text])
+        session.put(token, session.asked)
 
     def _same_cell(self, session: Session, own: State) -> None:
         grid = session.grid

@@ -88,7 +88,7 @@ class Background(Screen[None]):
     @work(thread=True, group="predict", exclusive=True)
     def _predict(self) -> None:
         worker = get_current_worker()
-        trace, text = self.session.trace, self.session.text
+        trace, text, position = self.session.trace, self.session.text, self.session.asked
         if not self.session.predicts:
             return
         wanted = trace.before_row(trace["probabilities"])
@@ -103,7 +103,7 @@ class Background(Screen[None]):
             trace.compute(wanted, progress)
         except StoppedError:
             return
-        self.post_message(self.Predicted(trace, text, predictions(trace, text, count=3)))
+        self.post_message(self.Predicted(trace, text, predictions(trace, text, position, count=3)))
 
     @work(thread=True, group="grow", exclusive=True)
     def _grow(self) -> None:

@@ -276,8 +276,8 @@ class Explorer(StageView):
 
     def _put_best(self) -> None:
         session = self.session
-        best = predictions(session.trace, session.text, count=1)[0]
-        self._put((best.id, session.trace.asked[session.text]))
+        best = predictions(session.trace, session.text, session.asked, count=1)[0]
+        self._put((best.id, session.asked))
 
     def _put(self, choice: tuple[int, int] | None) -> None:
         """Put a chosen token at (or after) its position."""

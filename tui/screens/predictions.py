@@ -63,7 +63,7 @@ class Predictions(ModalScreen[tuple[int, int] | None]):
         self._session = session
         self._say = say
         self._guesses: list[Prediction] = []
-        self.set_reactive(Predictions.at, session.trace.asked[session.text])
+        self.set_reactive(Predictions.at, session.asked)
 
     def compose(self) -> ComposeResult:
         yield ClickableText(id="bars")

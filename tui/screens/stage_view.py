@@ -221,6 +221,8 @@ class StageView(Background):
             self.top.update_place()
             if self.session.operand.axes[-1].symbol in ("M", "N") or self.session.query:
                 self._fit()
+            if self.session.asks_here:
+                self._predict()
 
     @on(Background.Verified)
     def _show_verified(self) -> None:

@@ -15,8 +15,15 @@ from tui.session import Session
 from tui.widgets.clickable import ClickableText, clickable
 from tui.widgets.numbers import align
 
-# From this width on there is room for words.
-ROOMY = 110
+# Whether it is said in words that the model is verified, in words how far one is, and how many layers and heads there
+# are; and the cells before the shape: from what is said where there is room, to the least.
+SHORTER = (
+    (True, True, True, 3),
+    (False, True, True, 3),
+    (False, False, True, 3),
+    (False, False, False, 3),
+    (False, False, False, 1),
+)
 
 
 class TopBar(ClickableText):
@@ -48,10 +55,11 @@ class TopBar(ClickableText):
     def _place(self, width: int) -> Content:
         """Model, layer and head; the matrix; how far one is: as much of each as there is room for.
 
-        How many steps there are is said shortly first; then how many layers and heads; last, the model is left out.
+        That the model is verified is said shortly first, then how many steps there are; then how many layers and heads
+        there are is left out, and last the model.
         """
-        for steps, totals, gap in ((True, True, 3), (False, True, 3), (False, False, 3), (False, False, 1)):
-            left, middle, right = self._model(width, totals), self._matrix(gap), self._progress_text(steps)
+        for verified, steps, totals, gap in SHORTER:
+            left, middle, right = self._model(verified, totals), self._matrix(gap), self._progress_text(steps)
             free = width - left.cell_length - middle.cell_length - right.cell_length
             if free >= (6 if gap > 1 else 4):
                 before = max(free // 2, min(free - 3, width // 2 - left.cell_length - middle.cell_length // 2))
@@ -64,9 +72,9 @@ class TopBar(ClickableText):
             left = Content.styled(where, "$quiet")
         return Content.assemble(left.truncate(room), "  ", short) if room > 0 else short
 
-    def _model(self, width: int, totals: bool) -> Content:
+    def _model(self, in_words: bool, totals: bool) -> Content:
         session = self._session
-        mark = self._say("top.verified") if width >= ROOMY else "✓"
+        mark = self._say("top.verified") if in_words else "✓"
         name = f"{session.name} {mark}" if self.verified and session.changeable else session.name
         where = self._where(totals)
         model = clickable(Content.styled(name, "bold"), "screen.go")
