@@ -71,13 +71,20 @@ class Model:
         Raises:
             FileError: the folder has none; such a model runs given ids only.
         """
-        if self._tokenizer is None:
+        if self._tokenizer is not None:
+            return self._tokenizer
+        if self.spec.source is not None:
             raise FileError(
-                "no-tokenizer",
-                "{folder} has no tokenizer.json; without one a model can be given token ids only",
+                "no-pieces",
+                "{folder} has neither source.spm nor tokenizer.json; a translator's texts are cut up by source.spm, "
+                "target.spm and vocab.json, and without them it can be given token ids only",
                 folder=self.folder,
             )
-        return self._tokenizer
+        raise FileError(
+            "no-tokenizer",
+            "{folder} has no tokenizer.json; without one a model can be given token ids only",
+            folder=self.folder,
+        )
 
     @property
     def target_tokenizer(self) -> Tokenizer:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -113,25 +112,3 @@ class Weight(Operand):
 
     def part(self, index: Index) -> Array:
         return self.read(index)
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Constant(Operand):
-    """An array that follows from the positions alone, such as a mask or a rotation's angles; made when looked at."""
-
-    name: str
-    symbol: str
-    axes: tuple[Axis, ...]
-    make: Callable[[], Array]
-    formula: str
-    kind: str = ""
-    """What it is called in every model: ``mask``, ``angles`` or ``positions``; its name where nothing else is given."""
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "kind", self.kind or self.name)
-
-    @cached_property
-    def value(self) -> Array:
-        array = self.make()
-        array.flags.writeable = False
-        return array

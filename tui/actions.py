@@ -30,8 +30,8 @@ class Action:
 
 
 ACTIONS = (
-    Action("step_on", "right,n", "step(1)", "step", "→"),
-    Action("step_back", "left,N", "step(-1)", "step", "←"),
+    Action("step_on", "right,n", "step(1)", "step", "→ n"),
+    Action("step_back", "left,N", "step(-1)", "step", "← N"),
     Action("layer_on", "right_curly_bracket", "step_layer(1)", "step", "}"),
     Action("layer_back", "left_curly_bracket", "step_layer(-1)", "step", "{"),
     Action("head_on", "right_square_bracket", "step_head(1)", "step", "]"),

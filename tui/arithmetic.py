@@ -32,7 +32,7 @@ OPERATORS = ("+", "−", "×", "÷")
 
 
 def number_text(value: float) -> str:
-    """A number in about four digits, as it stands in a line of arithmetic."""
+    """A number in about four digits, as it stands in a line of arithmetic; in powers of ten where that is too long."""
     if math.isnan(value):
         return "NaN"
     if math.isinf(value):
@@ -40,8 +40,10 @@ def number_text(value: float) -> str:
     if value == int(value) and abs(value) < 1e6:
         return f"{int(value)}".replace("-", "−")
     magnitude = abs(value)
-    plain = f"{value:.2f}" if magnitude >= 100 else f"{value:.3f}" if magnitude >= 0.1 else f"{value:.4f}"
-    return (plain if 1e-3 <= magnitude < 1e6 else f"{value:.2e}").replace("-", "−")
+    # Below a thousandth as many cells as with a power of ten, and to be compared with a table of plain numbers.
+    digits = 2 if magnitude >= 100 else 3 if magnitude >= 0.1 else 4 if magnitude >= 1e-3 else 6
+    plain = f"{value:.{digits}f}"
+    return (plain if 1e-4 <= magnitude < 1e6 else f"{value:.2e}").replace("-", "−")
 
 
 def place_text(operand: Operand, cell: Cell, text: int, say: Language) -> str:
@@ -56,19 +58,31 @@ def place_text(operand: Operand, cell: Cell, text: int, say: Language) -> str:
     return f"{operand.symbol}[{', '.join(labels)}]" if labels else operand.symbol
 
 
-def lines(derivation: Derivation, text: int, width: int, rows: int, say: Language) -> list[Line]:
-    """The arithmetic in lines that fit, up to ``rows`` lines of terms a sum; last what rounding leaves, if anything."""
+def lines(
+    derivation: Derivation, text: int, width: int, rows: int, say: Language, *, packed: bool = False
+) -> list[Line]:
+    """The arithmetic in lines that fit, up to ``rows`` lines of terms a sum; last what rounding leaves, if anything.
+
+    ``packed``, it takes as few lines as it can: a sum takes one, with its total, short steps stand side by side, and
+    rounding is left out where it would take a line; of no ``rows``, sums have no terms, only how many there are.
+    """
     result: list[Line] = []
     for step in derivation.steps:
         if step.sum is None:
-            result += _folded(_step_line(step, text, say), width)
+            found = _folded(_step_line(step, text, say), width)
+        elif packed:
+            found = _folded(_sum_line(step, text, width, rows, say), width)
         else:
-            result += _sum_lines(step, text, width, rows, say)
+            found = _sum_lines(step, text, width, rows, say)
+        if packed and result and len(found) == 1 and _width(result[-1]) + 3 + _width(found[0]) <= width:
+            result[-1] = [*result[-1], Part("   "), *found[0]]
+        else:
+            result += found
     if derivation.gap:
         gap = [Part(f"   {say('number.gap', gap=number_text(derivation.gap))}", "quiet")]
         if _width(result[-1]) + _width(gap) <= width:
-            result[-1] += gap
-        else:
+            result[-1] = [*result[-1], *gap]
+        elif not packed:
             result.append(gap)
     return result
 
@@ -138,6 +152,24 @@ def _sum_lines(step: Step, text: int, width: int, rows: int, say: Language) -> l
     return [*result, [Part(" " * max(0, min(indent, width - _width(end)))), *end]]
 
 
+def _sum_line(step: Step, text: int, width: int, rows: int, say: Language) -> Line:
+    """A sum with its total, and as many of its largest terms as then fit on a line; else how many there are."""
+    total = step.sum
+    assert total is not None
+    end = [Part("   "), *_total(step, total)]
+    axis = next((axis for axis in total.along.axes if axis.symbol == total.axis), None)
+    terms = total.largest(max(1, width // 8)) if rows else []
+    entries = [_entry(term, total, "" if axis is None else name_on(axis, term.position, text)) for term in terms]
+    for count in range(len(entries), 0, -1):
+        line = [Part(f"{step.name}   ", "name")]
+        for place, entry in enumerate(_with_rest(entries[:count], total, count, say, least=count)):
+            line += [Part("   "), *entry] if place else entry
+        if _width(line) + _width(end) <= width:
+            return [*line, *end]
+    terms_left = say("number.terms", count=len(total.values))
+    return [Part(f"{step.name}   ", "name"), Part(terms_left, "quiet"), *end]
+
+
 def _total(step: Step, total: Sum) -> Line:
     """What a sum comes to, and what is made of it: ``Σ ÷ 64 = 0.609 ÷ 64 = 0.0095``."""
     sign, value = Part("Σ", "name"), Part(number_text(step.value), "value")
@@ -147,9 +179,9 @@ def _total(step: Step, total: Sum) -> Line:
     return [sign, *made, Part(" = "), Part(number_text(total.total)), *made, Part(" = "), value]
 
 
-def _with_rest(entries: list[Line], total: Sum, places: int, say: Language) -> list[Line]:
-    """As many of the terms as there are places; where they are too few, the last is for what the others come to."""
-    shown = entries if len(total.values) <= places else entries[: max(1, places - 1)]
+def _with_rest(entries: list[Line], total: Sum, places: int, say: Language, least: int = 1) -> list[Line]:
+    """As many of the terms as there are places, at any rate the ``least``; the last place is for what is left."""
+    shown = entries if len(total.values) <= places else entries[: max(least, places - 1)]
     left, rest = total.rest(len(shown))
     if not left:
         return shown

@@ -258,7 +258,7 @@ def main() -> None:
     except OSError as error:
         # Nothing more can be said there, not even at the end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        terminal.complain(say("cli.cannot_write", file="stdout", reason=error.strerror))
+        terminal.complain(say("cli.cannot_write", file="stdout", reason=say.phrase("reason", error.strerror)))
         code = terminal.UNUSABLE
     sys.exit(code)
 
@@ -277,5 +277,7 @@ def _run(words: list[str]) -> int:
         # Typer's faults say themselves what is wrong; which class they are of differs between its versions.
         if not hasattr(error, "format_message"):
             raise
-        terminal.complain(say("cli.usage", message=error.format_message()))
+        from tui.usage import misread
+
+        terminal.complain(misread(error.format_message(), say))
         return terminal.USAGE

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import partial
 
@@ -36,7 +37,26 @@ class ExplorerCommands(Provider):
             yield DiscoveryHit(Content(name), command, text=name)
 
     async def search(self, query: str) -> Hits:
+        commands = self._commands()
         matcher = self.matcher(query)
-        for name, command in self._commands():
-            if (score := matcher.match(name)) > 0:
+        scores = [nearness(query, name) for name, _ in commands]
+        if not any(scores):
+            # Nothing holds it as it is: letters of it in their order will do.
+            scores = [matcher.match(name) for name, _ in commands]
+        for (name, command), score in zip(commands, scores, strict=True):
+            if score > 0:
                 yield Hit(score, matcher.highlight(name), command, text=name)
+
+
+def nearness(query: str, name: str) -> float:
+    """How well a name answers what was typed: by a word of it, best of all; by the beginning of one; by any part.
+
+    ``name`` begins with a stage's own name, of which each part is a word; 0 where it does not hold what was typed.
+    """
+    wanted, said = query.casefold().strip(), name.casefold()
+    if not wanted or wanted not in said:
+        return 0.0
+    words = [said.split()[0], *re.split(r"[.\s()]+", said)]
+    if wanted in words:
+        return 3.0
+    return 2.0 if any(word.startswith(wanted) for word in words) else 1.0

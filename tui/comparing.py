@@ -16,7 +16,7 @@ from tui.widgets.numbers import align
 EXTRA, MOST_DIGITS = 2, 7
 
 Column = tuple[str, str, str]
-"""A number of the file, the computed one, and |Δ|; the first and the last are empty where the file says nothing."""
+"""A number of the file, the computed one, and how much more that is; the first and last may be empty."""
 
 
 def names(say: Language) -> tuple[str, str, str]:
@@ -34,7 +34,10 @@ def columns(comparison: Comparison, cell: Cell, part: slice = slice(None)) -> li
         digits = _digits(half)
         finer = min(max(digits, 2) + EXTRA, MOST_DIGITS)
         known = not np.isnan(one)
-        texts = (f"{one:.{digits}f}" if known else "", f"{other:.{finer}f}", f"{gap:.{finer}f}" if known else "")
+        apart_text = f"{gap:.{finer}f}"
+        if float(apart_text):
+            apart_text = ("+" if other > one else "-") + apart_text
+        texts = (f"{one:.{digits}f}" if known else "", f"{other:.{finer}f}", apart_text if known else "")
         one_text, other_text, gap_text = (text.replace("-", "−").replace("inf", "∞") for text in texts)
         found.append((one_text, other_text, gap_text))
     return found

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
 MEGABYTE = 1_000_000
+TENTHS_BELOW = 100 * MEGABYTE
 
 
 class Download:
@@ -39,8 +40,8 @@ class Download:
             "download.file",
             name=visible(self._name),
             file=visible(file),
-            done=done // MEGABYTE,
-            total=total // MEGABYTE,
+            done=_megabytes(done, total),
+            total=_megabytes(total, total),
         )
         if self._bar is None or self._task is None:
             from rich.console import Console
@@ -50,3 +51,8 @@ class Download:
             self._task = self._bar.add_task("", total=total)
             self._bar.start()
         self._bar.update(self._task, completed=done, total=total, description=escape(text))
+
+
+def _megabytes(size: int, total: int) -> str:
+    """A size in MB, to the tenth where the total is small enough for tenths to be seen to pass."""
+    return f"{size / MEGABYTE:.1f}" if total < TENTHS_BELOW else f"{size // MEGABYTE}"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from engine.operand import Constant, Operand
-from engine.ops import GivenWeight
+from engine.constants import Constant
+from engine.operand import Operand
+from engine.ops import GivenMask, GivenWeight
 from engine.stages import Stage
 from tui.dimensions import dimensions
 from tui.language import Language
@@ -33,6 +34,9 @@ def explained(operand: Operand, say: Language, field: str, session: Session | No
         kind += ".tied"
     if _by_hand(operand) and (field != "name" or not say.explains(kind)):
         kind = "given"
+    elif _of_given(operand) and say.explains(f"{kind}.by_hand") and field != "name":
+        # No training has made what it is computed from, and there are no models of which it is a part.
+        kind += ".by_hand"
     return say.about(kind, field, values)
 
 
@@ -40,7 +44,12 @@ def _by_hand(operand: Operand) -> bool:
     """Whether its numbers come from the file of a worked example, whatever they are called."""
     if isinstance(operand, Stage):
         return operand.op.variety == "given"
-    return isinstance(operand, GivenWeight)
+    return isinstance(operand, GivenMask | GivenWeight)
+
+
+def _of_given(operand: Operand) -> bool:
+    """Whether it is computed from a matrix that the file of a worked example gives."""
+    return isinstance(operand, Stage) and any(isinstance(each, GivenWeight) for each in operand.inputs)
 
 
 def values_of(session: Session) -> dict[str, object]:

@@ -9,13 +9,19 @@ from functools import lru_cache
 import numpy as np
 
 from engine.axes import Axis
-from engine.operand import Array, Cell, Constant, Index, Operand
-from engine.ops import MergeHeads, Softmax, SplitHeads, Successors, Tokenize
+from engine.constants import Constant
+from engine.operand import Array, Cell, Index, Operand
+from engine.ops import Given, GivenWeight, MergeHeads, Softmax, SplitHeads, Successors, Tokenize
 from engine.stages import Stage
 from tui.widgets.numbers import Kind
 
 # The colour scale's end is the largest magnitude; of a matrix with more cells than this only every so many are asked.
 SCANNED = 1 << 20
+FEW = 8
+# Nobody writes more digits after the point by hand than float32 tells apart.
+MOST_DIGITS = 7
+# What is computed from a few small numbers needs no more.
+EVEN_DIGITS = 2
 
 
 def kind_of(operand: Operand) -> Kind:
@@ -44,13 +50,16 @@ def matrix_axes(operand: Operand) -> tuple[int | None, int | None]:
 class OperandGrid:
     """A matrix of an operand: the text and head are fixed by ``cell``, the matrix axes run free.
 
-    ``turned`` shows it on its side, as Kᵀ stands in Q·Kᵀ.
+    ``turned`` shows it on its side, as Kᵀ stands in Q·Kᵀ; ``only`` shows a single column of it, not turned.
+    ``label_width`` is that of the widest row label in sight, where that is not the widest of all.
     """
 
     operand: Operand
     leading: Cell
     text: int
     turned: bool = False
+    only: int | None = None
+    label_width: int | None = None
 
     @classmethod
     def around(cls, operand: Operand, cell: Cell, text: int, turned: bool = False) -> OperandGrid:
@@ -77,7 +86,7 @@ class OperandGrid:
     @property
     def columns(self) -> int:
         """How many columns."""
-        return self.column_axis.size if self.column_axis else 1
+        return self.column_axis.size if self.column_axis and self.only is None else 1
 
     @property
     def kind(self) -> Kind:
@@ -88,6 +97,17 @@ class OperandGrid:
     def limit(self) -> float:
         """The largest magnitude, for the colour scale; 1 for shares."""
         return 1.0 if self.kind == "share" else _extent(self)[0]
+
+    @property
+    def whole_digits(self) -> int | None:
+        """How many digits after the point say all of a matrix given by hand, or of one that comes out as even.
+
+        None where it takes more than anybody writes.
+        """
+        given = isinstance(self.operand, GivenWeight) or (
+            isinstance(self.operand, Stage) and isinstance(self.operand.op, Given)
+        )
+        return _digits_needed(self, MOST_DIGITS if given else EVEN_DIGITS)
 
     @property
     def low(self) -> float:
@@ -113,7 +133,17 @@ class OperandGrid:
         """What stands at a row."""
         axis = self.row_axis
         # A single number needs no number.
-        return axis.label(row, self.text) if axis is not None and axis.symbol != "1" else ""
+        label = axis.label(row, self.text) if axis is not None and axis.symbol != "1" else ""
+        return f"{label}→{self._successor(row)}" if self.pairs else label
+
+    @property
+    def pairs(self) -> bool:
+        """Whether a row is labelled with two tokens: the one that predicts, and the one that it should predict."""
+        return isinstance(self.operand, Stage) and isinstance(self.operand.op, Successors)
+
+    def _successor(self, row: int) -> str:
+        assert isinstance(self.operand, Stage)
+        return self.operand.inputs[0].axes[1].label(row + 1, self.text)
 
     @property
     def row_names(self) -> Sequence[str] | None:
@@ -122,10 +152,13 @@ class OperandGrid:
 
     def column_label(self, column: int) -> str:
         """What stands at a column."""
+        column += self.only or 0
         return self.column_axis.label(column, self.text) if self.column_axis else ""
 
     def window(self, rows: slice, columns: slice) -> Array:
         """The numbers in a window, rows × columns; no more of the operand than that is read."""
+        if self.only is not None:
+            columns = slice(self.only, self.only + len(range(*columns.indices(1))))
         down, across = (columns, rows) if self.turned else (rows, columns)
         row, column = matrix_axes(self.operand)
         index: list[int | slice] = list(self.leading)
@@ -143,11 +176,13 @@ class OperandGrid:
     def place(self, cell: Cell) -> tuple[int, int]:
         """The row and column of an operand's cell."""
         row, column = matrix_axes(self.operand)
-        down, across = (0 if row is None else cell[row]), (0 if column is None else cell[column])
+        down = 0 if row is None else cell[row]
+        across = 0 if column is None or self.only is not None else cell[column]
         return (across, down) if self.turned else (down, across)
 
     def cell(self, row: int, column: int) -> Cell:
         """The operand's cell at a row and column."""
+        column += self.only or 0
         down, across = (column, row) if self.turned else (row, column)
         cell = list(self.leading)
         for axis, position in zip(matrix_axes(self.operand), (down, across), strict=True):
@@ -160,6 +195,8 @@ class OperandGrid:
         row, column = matrix_axes(self.operand)
         down = 0 if row is None else part[row]
         across = 0 if column is None else part[column]
+        if self.only is not None and across == self.only:
+            across = 0
         if self.turned:
             down, across = across, down
         whole_row = across == slice(None)
@@ -186,6 +223,19 @@ def head_columns(stage: Stage, cell: Cell) -> tuple[range, range]:
         first = cell[-1] // width * width
         return range(0), range(first, first + width)
     return range(0), range(0)
+
+
+@lru_cache(maxsize=256)
+def _digits_needed(grid: OperandGrid, most: int) -> int | None:
+    # A few numbers tell of nearly every matrix that it needs more.
+    for part in (grid.window(slice(0, FEW), slice(0, FEW)), _scanned(grid)):
+        finite = part[np.isfinite(part)]
+        exact = finite.astype(np.float64)
+        fitting = (n for n in range(most + 1) if np.array_equal(np.round(exact, n).astype(np.float32), finite))
+        digits = next(fitting, None)
+        if digits is None:
+            break
+    return digits
 
 
 def _scanned(grid: OperandGrid) -> Array:

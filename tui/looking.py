@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from engine.axes import Axis
+from engine.constants import Constant
 from engine.derivation import Derivation
 from engine.model import Model
 from engine.operand import Cell, Operand
@@ -150,9 +151,9 @@ class Look:
     @property
     def row_axis(self) -> Axis:
         """The axis of the tokens looked at: the operand's own, or those of the stage that a weight was reached from."""
-        operands = (self.operand, self.trace.stages[self.position])
-        tokens = (axis for symbol in "NM" for operand in operands for axis in operand.axes if axis.symbol == symbol)
-        return next(tokens, self.trace.stages[0].axes[1])
+        # A text's mean has no axis of tokens; it is about those of the stages before it.
+        operands = (self.operand, *reversed(self.trace.stages[: self.position + 1]))
+        return next(axis for operand in operands for symbol in "NM" for axis in operand.axes if axis.symbol == symbol)
 
     @property
     def key_axis(self) -> Axis | None:
@@ -175,7 +176,11 @@ class Look:
         """The token looked at: the row."""
         axis = self.row_axis
         # The last token has no successor: where successors are looked at, the axis ends before it.
-        return min(self.positions.get(axis_name(axis), 0), len(self.tokens) - 1, axis.size - 1)
+        return min(self._row(axis_name(axis)), len(self.tokens) - 1, axis.size - 1)
+
+    def _row(self, name: str) -> int:
+        """The position along an axis of rows: until a key has been chosen, a token's own key is looked at."""
+        return self.positions.get(name, self.positions.get("N", 0) if name == "M" else 0)
 
     @property
     def key(self) -> int | None:
@@ -191,17 +196,18 @@ class Look:
 
     def cell_in(self, operand: Operand) -> Cell:
         """The cell of another operand at the same positions."""
+        has_queries = any(axis.symbol == "N" for axis in operand.axes)
         return tuple(
-            min(self._at(axis, name), axis.size - 1)
+            min(self._at(axis, name, has_queries), axis.size - 1)
             for axis, name in zip(operand.axes, axis_names(operand), strict=True)
         )
 
-    def _at(self, axis: Axis, name: str) -> int:
+    def _at(self, axis: Axis, name: str, has_queries: bool) -> int:
         if axis.symbol == "H_kv":
             return self.head * axis.size // max(self.heads, 1)
         if axis.symbol == "B":
             return self.text
-        return self.positions.get(name, 0)
+        return self.positions.get(name, 0) if has_queries else self._row(name)
 
     @property
     def grid(self) -> OperandGrid:
@@ -209,8 +215,8 @@ class Look:
         return OperandGrid.around(self.operand, self.cell, self.text)
 
     def derivation(self) -> Derivation | None:
-        """How the cell came about; None for a weight or a constant."""
-        return None if self.stage is None else self.stage.derivation(self.cell)
+        """How the cell came about; None for a weight."""
+        return self.operand.derivation(self.cell) if isinstance(self.operand, Stage | Constant) else None
 
     def look_at_end(self) -> None:
         """Look where something is predicted first: at the last token of the text, or at its mask token."""

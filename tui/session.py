@@ -167,6 +167,11 @@ class Session(Look):
         if not self.writes:
             self.positions["N"] = position
 
+    def ended_before(self, position: int) -> bool:
+        """Whether a translation has its end at a position, so that nothing is written after it."""
+        source = self.model.spec.source
+        return source is not None and self.trace.tokens[self.text][position].id == source.end
+
     def _continue(self, rows: list[list[int]]) -> None:
         """Run the batch with other tokens in what is predicted."""
         if self.model.spec.source is None:

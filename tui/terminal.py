@@ -10,6 +10,8 @@ from tui.language import Language
 
 SAMPLE_TEXT = "我爱你"
 USAGE, UNUSABLE = 2, 1
+# In bytes: more tokens than any model here takes. A pipe may never end.
+INPUT_LIMIT = 1 << 20
 
 
 def has_terminal() -> bool:
@@ -62,13 +64,16 @@ def complain(message: str) -> None:
 
 
 def _read_input(say: Language) -> str:
-    data = sys.stdin.buffer.read()
+    data = sys.stdin.buffer.read(INPUT_LIMIT + 1)
+    if len(data) > INPUT_LIMIT:
+        fail(say("cli.input_too_long", limit=INPUT_LIMIT), USAGE)
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         byte = f"0x{data[error.start]:02x}"
         fail(say("cli.invalid_utf8", byte=byte, position=error.start + 1), USAGE)
-    return text.removesuffix("\n").removesuffix("\r")
+    # A line ends as the system that wrote it ends lines.
+    return text.replace("\r\n", "\n").removesuffix("\n").removesuffix("\r")
 
 
 def _offer_sample(say: Language) -> str:

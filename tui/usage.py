@@ -44,6 +44,12 @@ def misused(asked: Asked, say: Language) -> str | None:
     return misplaced(asked, say)
 
 
+def misread(message: str, say: Language) -> str:
+    """What typer says of words that it cannot read, in the user's language: which wording it has differs by version."""
+    plain = message.replace("Value error, ", "").removesuffix(".")
+    return say("cli.usage", message=say.phrase("usage", plain))
+
+
 def misplaced(asked: Asked, say: Language) -> str | None:
     """What number is outside the range of its option; None where none is."""
     if asked.speed is not None and not SLOWEST <= asked.speed <= FASTEST:

@@ -6,7 +6,7 @@ from engine.architectures.batch import Batch
 from engine.architectures.description import AttentionSpec
 from engine.architectures.recorder import Recorder
 from engine.axes import Axis
-from engine.operand import Constant
+from engine.constants import Constant
 from engine.ops import ApplyMask, AttentionScores, MergeHeads, Rope, Scale, SoftCap, Softmax, SplitHeads, WeightedSum
 from engine.stages import Stage
 

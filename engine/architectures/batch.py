@@ -10,8 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.architectures.description import AttentionSpec, RopeSpec
+from engine.architectures.waves import angles, wave_steps
 from engine.axes import Axis
-from engine.operand import Array, Constant
+from engine.constants import Constant
+from engine.derivation import Number, Step
+from engine.operand import Array, Cell
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +75,20 @@ def attention_mask(spec: AttentionSpec, batch: Batch, seen: Batch, prefix: str) 
                 sight -= np.tri(length, keys, -spec.window, dtype=np.float32)
         return sight[None] if real is None else sight[None] * real[:, None].astype(np.float32)
 
+    def derive(cell: Cell) -> tuple[Step, ...]:
+        text, query, key = cell
+        if real is not None and not real[text, key]:
+            return (Step("", 0.0, ("<pad> → 0",)),)
+        if not spec.causal:
+            return (Step("", 1.0, ("1",)),)
+        if key > query:
+            return (Step("", 0.0, (f"m = {key} > n = {query} → 0",)),)
+        first = -1 if spec.window is None else query - spec.window
+        if key <= first:
+            return (Step("", 0.0, (f"m = {key} ≤ n − {spec.window} = {first} → 0",)),)
+        inside = "" if spec.window is None else f", m > n − {spec.window} = {first}"
+        return (Step("", 1.0, (f"m = {key} ≤ n = {query}{inside} → 1",)),)
+
     bounds = ("m ≤ n" if spec.window is None else f"n − {spec.window} < m ≤ n") if spec.causal else ""
     padded = "" if real is None else "m ∉ padding"
     condition = ", ".join(part for part in (bounds, padded) if part)
@@ -79,7 +96,7 @@ def attention_mask(spec: AttentionSpec, batch: Batch, seen: Batch, prefix: str) 
     variety = _variety(spec, seen is batch)
     name = f"{prefix}{'' if seen is batch else 'cross_'}mask" + (f".{variety}" if variety else "")
     texts = batch.axes[0] if real is not None else Axis("1", 1)
-    return Constant(name, "mask", (texts, batch.axes[1], seen.keys), make, formula, "mask"), variety
+    return Constant(name, "mask", (texts, batch.axes[1], seen.keys), make, formula, "mask", derive), variety
 
 
 def _variety(spec: AttentionSpec, itself: bool) -> str:
@@ -96,8 +113,12 @@ def rotation_angles(spec: RopeSpec, batch: Batch, name: str) -> Constant:
     def make() -> Array:
         return np.outer(np.arange(batch.length, dtype=np.float32), np.array(frequencies, np.float32))
 
+    def derive(cell: Cell) -> tuple[Step, ...]:
+        position, frequency = cell[0], float(np.float32(frequencies[cell[1]]))
+        return (Step("n·ω", position * frequency, (Number(position), " × ", Number(frequency))),)
+
     axes = (batch.axes[1], Axis("d/2", len(frequencies)))
-    return Constant(name, "θ", axes, make, spec.formula, "angles")
+    return Constant(name, "θ", axes, make, spec.formula, "angles", derive)
 
 
 def sinusoids(positions: int, width: int) -> Constant:
@@ -106,13 +127,18 @@ def sinusoids(positions: int, width: int) -> Constant:
     The paper alternates them; in halves, as here, Marian keeps them (transformers, models/marian/modeling_marian.py).
     """
 
-    def make() -> Array:
-        halves = (width + 1) // 2, width // 2
-        angles = np.arange(positions)[:, None] / np.power(10000.0, 2 * np.arange(halves[0]) / width)
-        return np.concatenate([np.sin(angles), np.cos(angles[:, : halves[1]])], axis=1).astype(np.float32)
-
     half = (width + 1) // 2
+
+    def make() -> Array:
+        turned = angles(positions, np.arange(half), width)
+        return np.concatenate([np.sin(turned), np.cos(turned[:, : width // 2])], axis=1).astype(np.float32)
+
+    def derive(cell: Cell) -> tuple[Step, ...]:
+        return wave_steps(cell[0], cell[1] % half, width, cosine=cell[1] >= half)
+
     formula = (
         f"P[n, j] = sin(n ÷ 10000^(2j/{width}))  (j < {half}),  cos(n ÷ 10000^(2(j−{half})/{width}))  (j ≥ {half})"
     )
-    return Constant("positions.table", "P", (Axis("P", positions), Axis("D", width)), make, formula, "positions")
+    return Constant(
+        "positions.table", "P", (Axis("P", positions), Axis("D", width)), make, formula, "positions", derive
+    )

@@ -165,7 +165,7 @@ class Config:
         """A whole number from 1 to ``most``."""
         value = self.get(key, default)
         if value is None:
-            raise self._missing(key)
+            raise self.missing(key)
         if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
             raise self.wrong(key, value, f"a whole number from 1 to {most}")
         return value
@@ -178,7 +178,7 @@ class Config:
         """A number from ``least`` to `MOST_REAL`."""
         value = self.get(key, default)
         if value is None:
-            raise self._missing(key)
+            raise self.missing(key)
         if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= MOST_REAL:
             raise self.wrong(key, value, f"a number from {least:g} to {MOST_REAL:g}")
         return float(value)
@@ -210,7 +210,7 @@ class Config:
         """A list of so many positive numbers."""
         values = self.get(key)
         if values is None:
-            raise self._missing(key)
+            raise self.missing(key)
         if not isinstance(values, list) or len(values) != count:
             raise self.wrong(key, values, f"a list of {count} numbers")
         return tuple(Config({f"{key}[{i}]": value}, self.file).real(f"{key}[{i}]") for i, value in enumerate(values))
@@ -219,7 +219,7 @@ class Config:
         """A token id; of several, the first."""
         value = self.get(key, default)
         if value is None:
-            raise self._missing(key)
+            raise self.missing(key)
         first = value[0] if isinstance(value, list) and value else value
         if isinstance(first, bool) or not isinstance(first, int) or not 0 <= first < LIMIT:
             raise self.wrong(key, value, f"a token id from 0 to {LIMIT - 1}")
@@ -271,5 +271,6 @@ class Config:
             wanted=wanted,
         )
 
-    def _missing(self, key: str) -> FileError:
+    def missing(self, key: str) -> FileError:
+        """The error for a key that must be there."""
         return FileError("config-missing-key", "{file}: the key {entry} is missing", file=self.file, entry=key)

@@ -9,7 +9,7 @@ from engine.architectures.description import HeadSpec, ModelSpec
 from engine.architectures.recorder import FindWeight, Recorder
 from engine.architectures.stack import record_stack
 from engine.axes import Axis
-from engine.operand import Constant
+from engine.constants import Constant
 from engine.ops import Activation, Add, Losses, MeanLoss, Pool, SoftCap, Softmax, Successors
 from engine.stages import Stage
 from engine.trace import Trace
@@ -46,7 +46,7 @@ def record_head(root: Recorder, h: Stage, spec: HeadSpec, batch: Batch) -> Stage
     logits = root.linear("logits", h, vocabulary, "out", bias=spec.bias)  # B×N×V
     if spec.added_bias:
         bias = root.weight("logits_biased.bias", "b", vocabulary.resized(vocabulary.size))  # V
-        logits = root.stage("logits_biased", Add(None), logits, bias)  # B×N×V
+        logits = root.stage("logits_biased", Add(), logits, bias)  # B×N×V
     if spec.softcap is not None:
         logits = root.stage("softcapped", SoftCap(spec.softcap), logits)  # B×N×V
     return root.stage("probabilities", Softmax(), logits)  # B×N×V

@@ -75,10 +75,12 @@ def family(config: Config) -> Family:
     """The adapter for a config.
 
     Raises:
-        FileError: the model_type is missing or not supported; the message lists those that are. Or the config names
-            Python code of its own.
+        FileError: the model_type is missing, or not supported, and the message lists those that are. Or the config
+            names Python code of its own.
     """
     name = config.get("model_type")
+    if name is None:
+        raise config.missing("model_type")
     found = FAMILIES.get(name) if isinstance(name, str) else None
     if found is None:
         raise FileError(

@@ -12,7 +12,8 @@ from engine.architectures.description import AttentionSpec, LayerSpec, NormSpec,
 from engine.architectures.feed_forward import feed_forward
 from engine.architectures.recorder import Recorder
 from engine.axes import Axis
-from engine.operand import Constant, Operand
+from engine.constants import Constant
+from engine.operand import Operand
 from engine.ops import Add, Embedding, Positions, Times, Tokenize, Types
 from engine.stages import Stage
 
@@ -91,7 +92,7 @@ def embedded(root: Recorder, spec: StackSpec, batch: Batch, constants: Constants
         rows = root.weight("types.weight", "T", Axis("T", spec.types), width)  # T×D
         added.append(root.stage("types", Types(kinds, batch.axes), rows))  # B×N×D
     if added:
-        x = root.stage("embedded", Add(None), x, *added, lasting=not is_normed)  # B×N×D
+        x = root.stage("embedded", Add(), x, *added, lasting=not is_normed)  # B×N×D
     if spec.embedding_norm is not None:
         x = root.norm("embedding_norm", x, spec.embedding_norm, lasting=True)  # B×N×D
     return x

@@ -178,7 +178,9 @@ def shortened(text: str, limit: int = 200) -> str:
 
 
 def shown(value: object, limit: int = 80) -> str:
-    """A value from a file as Python writes it, cut to ``limit`` characters."""
+    """A value from a file as Python writes it, but null, true and false as JSON does; cut to ``limit`` characters."""
+    if value is None or isinstance(value, bool):
+        return json.dumps(value)
     return shortened(_WRITER.repr(value), limit)
 
 

@@ -28,6 +28,8 @@ NAME = re.compile(rf"(?P<repository>{PART}/{PART})(?:@(?P<revision>[A-Za-z0-9_][
 ETAG = re.compile(r'(?:W/)?"?[A-Za-z0-9_+=][A-Za-z0-9_.:+=-]{0,199}"?')
 ANSWERS = {"ETag": ETAG, "X-Linked-Etag": ETAG, "X-Repo-Commit": re.compile(r"[0-9A-Fa-f]{40,64}")}
 
+TOLD_EVERY = 128 << 10
+
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 NOT_WRITABLE = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR)
 
@@ -73,8 +75,12 @@ def check_library(wanted: HubName) -> None:
 
 @contextmanager
 def watched(wanted: HubName) -> Iterator[None]:
-    """Silences the library, which writes to standard error, and looks at every answer's headers before it does."""
-    from huggingface_hub import get_session
+    """Silences the library, which writes to standard error, and looks at every answer's headers before it does.
+
+    Meanwhile it tells of a download every `TOLD_EVERY` bytes; it has no setting for that, and its own 10 MB look stuck
+    on a slow line.
+    """
+    from huggingface_hub import constants, get_session
 
     def check(response: Any) -> None:
         headers = response.headers
@@ -86,16 +92,20 @@ def watched(wanted: HubName) -> Iterator[None]:
         if target is not None and urlsplit(target).scheme == "http" and response.url.scheme == "https":
             raise _suspicious(wanted, "Location", target)
 
-    logger = logging.getLogger("huggingface_hub")
+    logger, chunk = logging.getLogger("huggingface_hub"), getattr(constants, "DOWNLOAD_CHUNK_SIZE", None)
     level = logger.level
     hooks = get_session().event_hooks["response"]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         logger.setLevel(logging.CRITICAL + 1)
         hooks.append(check)
+        if chunk is not None:
+            constants.DOWNLOAD_CHUNK_SIZE = min(chunk, TOLD_EVERY)
         try:
             yield
         finally:
+            if chunk is not None:
+                constants.DOWNLOAD_CHUNK_SIZE = chunk
             hooks.remove(check)
             logger.setLevel(level)
 

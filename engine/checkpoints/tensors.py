@@ -36,6 +36,9 @@ DIMENSION_LIMIT = 8
 RESIDENT = 64 << 20
 STORED_AS = {"F32": "<f4", "F16": "<f2", "BF16": "<u2", "F64": "<f8"}
 
+# What the library says of a header that is sound while the data has another length.
+NOT_COVERED = "file not fully covered"
+
 SINGLE, INDEX, SUFFIX = "model.safetensors", "model.safetensors.index.json", ".safetensors"
 PICKLED = (".bin", ".pt", ".pth", ".ckpt", ".pkl")
 
@@ -197,7 +200,7 @@ class Data:
 def _tensors_of(path: Path, maps: Maps) -> dict[str, Tensor]:
     size = check_file(path)
     header, data_begin = _read_header(path, size)
-    _validate(path)
+    _validate(path, size)
     data = Data(path, size, maps)
     tensors = {}
     for name, entry in _parsed(path, header).items():
@@ -225,10 +228,17 @@ def _read_header(path: Path, size: int) -> tuple[bytes, int]:
         return file.read(length), 8 + length
 
 
-def _validate(path: Path) -> None:
+def _validate(path: Path, size: int) -> None:
     import safetensors
 
-    with library_faults(lambda reason: _unsound(path, reason)):
+    def fault(reason: str) -> FileError:
+        # What else the library finds wrong stands in the header, and no cut in the data makes it so.
+        if NOT_COVERED not in reason:
+            return _unsound(path, reason)
+        text = "{file}: is {size} bytes long, which is not what its header says; it may not have been copied whole"
+        return FileError("safetensors-length", text, file=path, size=size)
+
+    with library_faults(fault):
         # A subclass of object without annotations, to mypy.
         opened: Any = safetensors.safe_open
         with opened(path, framework="np"):
@@ -341,5 +351,5 @@ def _listed(names: list[str]) -> str:
 
 
 def _unsound(path: Path, reason: str) -> FileError:
-    text = "{file}: is not a sound safetensors file ({reason}); it may not have been copied whole"
+    text = "{file}: is not a sound safetensors file ({reason}); download or convert it again"
     return FileError("safetensors-unsound", text, file=path, reason=reason)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from engine.ops.attention import ApplyMask, AttentionScores, MergeHeads, Softmax, SplitHeads, WeightedSum
 from engine.ops.base import Op
 from engine.ops.elementwise import Activation, Add, Multiply, Scale, SoftCap, Times
-from engine.ops.given import Given, GivenTokens, GivenWeight
+from engine.ops.given import Given, GivenMask, GivenTokens, GivenWeight
 from engine.ops.linear import Linear
 from engine.ops.lookup import Embedding, Tokenize
 from engine.ops.loss import Losses, MeanLoss, Successors
@@ -21,6 +21,7 @@ __all__ = [
     "AttentionScores",
     "Embedding",
     "Given",
+    "GivenMask",
     "GivenTokens",
     "GivenWeight",
     "LayerNorm",

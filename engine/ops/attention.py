@@ -131,8 +131,8 @@ class AttentionScores(Op):
 class ApplyMask(Op):
     """Scores B×H×N×M where the mask (1×N×M, or B×N×M where texts are padded) has a 1, and −∞ where it has a 0.
 
-    ``variety`` says what the mask hides: later tokens (the empty text), ``padding`` alone, or what lies outside a
-    ``window`` as well.
+    ``variety`` says what the mask hides: later tokens (the empty text), ``padding`` alone, what lies outside a
+    ``window`` as well, or what its ``own`` numbers say, where they are written out.
     """
 
     variety: str = ""

@@ -30,11 +30,9 @@ class Elementwise(Op):
 class Add(Elementwise):
     """x + y + …: the residual connection (He et al. 2015, arXiv:1512.03385), the sum of vectors that make up an input.
 
-    An operand with fewer axes, such as a bias, is added to every row. ``first`` is what the formula calls the first
-    operand: x, the residual stream; its own symbol where it is None.
+    An operand with fewer axes, such as a bias, is added to every row.
     """
 
-    first: str | None = "x"
     name = "add"
     by_rows = True
 
@@ -42,8 +40,7 @@ class Add(Elementwise):
         return ("", *("+",) * (len(inputs) - 1), "")
 
     def formula(self, symbol: str, inputs: Inputs) -> str:
-        terms = (self.first or inputs[0].symbol, *(operand.symbol for operand in inputs[1:]))
-        return f"{symbol} = {' + '.join(terms)}"
+        return f"{symbol} = {' + '.join(operand.symbol for operand in inputs)}"
 
     def forward(self, *arrays: Array) -> Array:
         result = empty(arrays[0].shape)
@@ -198,7 +195,7 @@ class Activation(Elementwise):
         return (f"{self.function}(", ")")
 
     def formula(self, symbol: str, inputs: Inputs) -> str:
-        return f"{symbol} = {self.function}(x), " + CURVES[self.function].formula
+        return f"{symbol} = {self.function}({inputs[0].symbol}), " + CURVES[self.function].formula
 
     def forward(self, *arrays: Array) -> Array:
         result = empty(arrays[0].shape)

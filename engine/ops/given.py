@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from engine.axes import Axis
+from engine.constants import Constant
 from engine.derivation import Step
 from engine.operand import Array, Cell, Index, Weight
 from engine.ops.base import Inputs, Op
@@ -14,6 +15,10 @@ from engine.ops.lookup import Tokenize
 
 class GivenWeight(Weight):
     """A matrix given by hand: it stands where a model has a learned one."""
+
+
+class GivenMask(Constant):
+    """A mask given by hand, 1×N×M: it stands where positions would say what may be seen."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -55,7 +55,7 @@ class RMSNorm(Norm):
 
     def formula(self, symbol: str, inputs: Inputs) -> str:
         gain = f"({self.offset:g} + {inputs[1].symbol})" if self.offset else inputs[1].symbol
-        return f"{symbol} = x ÷ √(mean(x²) + ε) ⊙ {gain}"
+        return f"{symbol} = x ÷ √(mean(x²) + ε) ⊙ {gain},  x = {inputs[0].symbol}"
 
     def forward(self, *arrays: Array) -> Array:
         x, gain = arrays
@@ -98,7 +98,7 @@ class LayerNorm(Norm):
 
     def formula(self, symbol: str, inputs: Inputs) -> str:
         shift = f" + {inputs[2].symbol}" if len(inputs) == 3 else ""
-        return f"{symbol} = (x − mean(x)) ÷ √(var(x) + ε) ⊙ {inputs[1].symbol}{shift}"
+        return f"{symbol} = (x − mean(x)) ÷ √(var(x) + ε) ⊙ {inputs[1].symbol}{shift},  x = {inputs[0].symbol}"
 
     def forward(self, *arrays: Array) -> Array:
         x, gain, *shift = arrays

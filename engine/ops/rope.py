@@ -36,10 +36,11 @@ class Rope(Op):
 
     def formula(self, symbol: str, inputs: Inputs) -> str:
         half = inputs[1].axes[-1].size
-        turned = f"x[k]·cos θₖ − x[k+{half}]·sin θₖ", f"x[k+{half}]·cos θₖ + x[k]·sin θₖ"
+        x = inputs[0].symbol
+        turned = f"{x}[i]·cos θᵢ − {x}[i+{half}]·sin θᵢ", f"{x}[i+{half}]·cos θᵢ + {x}[i]·sin θᵢ"
         if self.magnitude != 1.0:
             turned = f"{self.magnitude:.6g}·({turned[0]})", f"{self.magnitude:.6g}·({turned[1]})"
-        return f"{symbol}[k] = {turned[0]},  {symbol}[k+{half}] = {turned[1]}"
+        return f"{symbol}[i] = {turned[0]},  {symbol}[i+{half}] = {turned[1]}"
 
     def forward(self, *arrays: Array) -> Array:
         x, angles = arrays
@@ -78,15 +79,16 @@ class Rope(Op):
         cos, sin = self.magnitude * math.cos(angle.value), self.magnitude * math.sin(angle.value)
         times: tuple[Piece, ...] = () if self.magnitude == 1.0 else (Number(self.magnitude), " × ")
         letter = "" if self.magnitude == 1.0 else "m·"
+        left, right = (f"{inputs[0].symbol}[{place}]" for place in (pair, pair + half))
         turned = (
             Step(
-                f"x·{letter}cos θ − y·{letter}sin θ",
+                f"{left}·{letter}cos θ − {right}·{letter}sin θ",
                 x.value * cos - y.value * sin,
                 (x, " × ", Number(cos), " − ", y, " × ", Number(sin)),
             )
             if k < half
             else Step(
-                f"y·{letter}cos θ + x·{letter}sin θ",
+                f"{right}·{letter}cos θ + {left}·{letter}sin θ",
                 y.value * cos + x.value * sin,
                 (y, " × ", Number(cos), " + ", x, " × ", Number(sin)),
             )

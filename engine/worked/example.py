@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from engine.architectures.batch import Batch
+from engine.axes import Axis, shape_text
 from engine.checkpoints.files import shortened
 from engine.errors import FileError
 from engine.model import samples
@@ -18,6 +19,7 @@ from engine.text import label, visible
 from engine.tokenizer import Token
 from engine.trace import GIBIBYTE, Trace
 from engine.worked.comparison import Comparison
+from engine.worked.fitting import misfit
 from engine.worked.forward import Example
 from engine.worked.paper import Paper
 
@@ -70,7 +72,9 @@ def load_worked(path: str | Path, memory: int = GIBIBYTE) -> Worked:
     texts = paper.texts("tokens")
     keys = paper.texts("keys") if "keys" in paper else None
     if keys is not None and len(keys) != len(texts):
-        raise paper.wrong("keys", keys, f"B = {len(texts)}")
+        axes, tokens = (Axis("B", len(texts)), Axis("M", 0)), (Axis("B", len(texts)), Axis("N", len(texts[0])))
+        decides = f"tokens {shape_text(tokens)}"
+        raise misfit(paper.at("keys"), "keys", (len(keys), len(keys[0])), axes, (decides, ""))
     entries = paper.entries("vocabulary")
     batch = _batch(texts, _known(paper, texts, entries))
     seen = (

@@ -14,9 +14,9 @@ import numpy as np
 
 from engine.architectures.batch import Batch, attention_mask, rotation_angles
 from engine.architectures.description import AttentionSpec, RopeSpec
-from engine.axes import Axis
+from engine.axes import Axis, shape_text
 from engine.errors import FileError
-from engine.operand import Array, Constant, Weight
+from engine.operand import Array, Weight
 from engine.ops import (
     Add,
     ApplyMask,
@@ -34,8 +34,11 @@ from engine.ops import (
     WeightedSum,
 )
 from engine.stages import Stage
+from engine.worked.deciding import Deciding
+from engine.worked.fitting import misfit, named
 from engine.worked.paper import MOST_HEADS
-from engine.worked.recording import Recording, named
+from engine.worked.recording import Recording
+from engine.worked.tables import given_mask, sinusoids
 
 THETA = 10000.0
 
@@ -57,6 +60,7 @@ class Example(Recording):
     def __post_init__(self) -> None:
         self.positions = self.paper.choice("positions", "none", "sinusoidal", "rope")
         self.crossing = self.seen is not self.batch
+        self.decided = Deciding(self.paper, self.batch, self.seen)
         self.here = self.root.under("cross_attention" if self.crossing else "attention")
 
     def record(self) -> None:
@@ -85,13 +89,13 @@ class Example(Recording):
             names = Axis("V", len(rows), (self.batch.vocabulary,))
             x = self.root.stage("embedding", Embedding(), numbers, self.table(names))  # B×N×D
         elif "embeddings" in paper:
-            x = self.given(self.root, "embedding", "embeddings", (*tokens, Axis("D", 0)))  # B×N×D
+            x = self.given(self.root, "embedding", "embeddings", (*tokens, Axis("D", 0)), self.decided.rows)  # B×N×D
         if self.positions == "sinusoidal":
             width = self.width(x)
             table = sinusoids(self.batch.length, width)  # N×D
             places = self.stage(self.root, "positions", Positions(tokens), table, key="position_vectors")  # B×N×D
             if x is not None:
-                x = self.stage(self.root, "embedded", Add(None), x, places, key="embedded")  # B×N×D
+                x = self.stage(self.root, "embedded", Add(), x, places, key="embedded")  # B×N×D
         return x
 
     def width(self, x: Stage | None) -> int:
@@ -106,9 +110,9 @@ class Example(Recording):
     def table(self, names: Axis) -> Weight:
         """The embedding table, V×D, of the rows that the file gives by token."""
         paper, rows = self.paper, self.paper.rows("embeddings") or {}
-        width = next((len(row) for row in rows.values() if isinstance(row, list)), 0)
+        first, width = next(((token, len(row)) for token, row in rows.items() if isinstance(row, list)), ("", 0))
         axes = (Axis("1", 1), names, Axis("D", width))
-        matrix, known = paper.matrix("embeddings", axes)
+        matrix, known = paper.matrix("embeddings", axes, ("", "", f"embeddings.{first} D = {width}"))
         return self.weight("embedding.weight", "E", known[1:], matrix.values[0], "embeddings")
 
     def read(self, x: Stage | None) -> Stage | None:
@@ -117,8 +121,9 @@ class Example(Recording):
             return x
         if "key_embeddings" not in self.paper:
             return None
-        axes = (self.batch.axes[0], self.seen.axes[1], Axis("D", 0))
-        return self.given(self.root.under("encoder"), "embedding", "key_embeddings", axes)  # B×M×D
+        axes, rows = (self.batch.axes[0], self.seen.keys, Axis("D", 0)), self.seen.axes[1]
+        fits = (self.decided.tokens, self.decided.keys, "")
+        return self.given(self.root.under("encoder"), "embedding", "key_embeddings", axes, fits, rows=rows)  # B×M×D
 
     # Attention
 
@@ -132,18 +137,19 @@ class Example(Recording):
         v = self.projected("V", read, self.keys_as_rows)  # B×M×D
         if self.positions == "rope" and (q is None or k is None):
             raise paper.unused("positions")
+        axes = (texts, heads, queries, self.seen.keys)
+        fits = self.decided.attention(heads)
         scores = None
         if q is not None and k is not None:
             turned = self.rotated(self.split("q", q, heads, queries), self.split("k", k, heads, self.seen.keys))
             scores = self.stage(here, "scores", AttentionScores(), *turned, key="scores")  # B×H×N×M
         elif "scores" in paper:
-            scores = self.given(here, "scores", "scores", (texts, heads, queries, self.seen.keys))  # B×H×N×M
+            scores = self.given(here, "scores", "scores", axes, fits)  # B×H×N×M
         weights = None
         if scores is not None:
             weights = self.shared_out(scores, q, heads)  # B×H×N×M
         elif "weights" in paper:
-            axes = (texts, heads, queries, self.seen.keys)
-            weights = self.given(here, "weights", "weights", axes, shares=True)  # B×H×N×M
+            weights = self.given(here, "weights", "weights", axes, fits, shares=True)  # B×H×N×M
         if weights is None or v is None:
             return None
         values = self.split("v", v, heads, self.seen.keys)  # B×H×M×d
@@ -166,8 +172,10 @@ class Example(Recording):
             made = self.linear(self.here, name, letter, x, key=letter, symbol=letter, rows=renamed)
         elif letter in self.paper:
             width = Axis("D", 0 if other is None else other.shape[-1])
-            axes = (self.batch.axes[0], rows, width)
-            return self.given(self.here, name, letter, axes, letter, "" if other is None else named(other))
+            axes = (self.batch.axes[0], rows if letter == "Q" else self.seen.keys, width)
+            decides = self.decided.tokens if letter == "Q" else self.decided.looked_at(letter)
+            fits = (self.decided.tokens, decides, "" if other is None else named(other))
+            return self.given(self.here, name, letter, axes, fits, symbol=letter, rows=rows)
         else:
             return None
         if other is not None and made.shape[-1] != other.shape[-1]:
@@ -207,7 +215,11 @@ class Example(Recording):
         divisor, written = self.divisor(q, heads)
         if divisor != 1.0:
             scores = self.stage(here, "scaled", Scale(divisor, written), scores, key="scaled")  # B×H×N×M
-        if paper.choice("mask", "none", "causal") == "causal":
+        if isinstance(paper.peek("mask"), list | dict):
+            axes = (Axis("1", 1), self.batch.axes[1], self.seen.keys)
+            written_out = given_mask(paper, axes, ("", self.decided.tokens, self.decided.keys))  # 1×N×M
+            scores = self.stage(here, "masked", ApplyMask("own"), scores, written_out, key="masked")  # B×H×N×M
+        elif paper.choice("mask", "none", "causal") == "causal":
             if self.crossing:
                 text = "{file}: a causal mask hides later tokens of the same text; there are keys of another one here"
                 raise FileError("worked-mask", text, file=paper.at("mask"))
@@ -236,17 +248,21 @@ class Example(Recording):
         """From h, or what attention gives, to logits, probabilities, and the loss of a target, as far as it goes."""
         paper, tokens = self.paper, self.batch.axes
         entries = Axis("V", len(self.vocabulary), (self.vocabulary,) if self.vocabulary else ())
-        h = self.given(self.root, "h", "h", (*tokens, Axis("D", 0))) if "h" in paper else result  # B×N×D
+        vocabulary = f"vocabulary {shape_text([entries])}" if self.vocabulary else ""
+        fits = (self.decided.tokens, self.decided.tokens, vocabulary)
+        h = result  # B×N×D
+        if "h" in paper:
+            h = self.given(self.root, "h", "h", (*tokens, Axis("D", 0)), self.decided.rows)  # B×N×D
         logits = None
         if h is not None and "W_out" in paper:
-            logits = self.linear(self.root, "logits", "out", h, key="logits", out=entries)  # B×N×V
+            logits = self.linear(self.root, "logits", "out", h, key="logits", out=entries, fits=vocabulary)  # B×N×V
         elif "logits" in paper:
-            logits = self.given(self.root, "logits", "logits", (*tokens, entries))  # B×N×V
+            logits = self.given(self.root, "logits", "logits", (*tokens, entries), fits)  # B×N×V
         if logits is not None:
             probabilities = self.stage(self.root, "probabilities", Softmax(), logits, key="probabilities")  # B×N×V
         elif "probabilities" in paper:
             axes = (*tokens, entries)
-            probabilities = self.given(self.root, "probabilities", "probabilities", axes, shares=True)  # B×N×V
+            probabilities = self.given(self.root, "probabilities", "probabilities", axes, fits, shares=True)  # B×N×V
         else:
             return
         if "target" in paper:
@@ -262,7 +278,10 @@ class Example(Recording):
         rows = said if isinstance(said, list) else [said]
         given = [token for row in rows for token in (row if isinstance(row, list) else [row])]
         if len(given) != self.batch.ids.size:
-            raise self.paper.wrong("target", said, f"B×N = {'×'.join(map(str, self.batch.ids.shape))}")
+            shape = (len(rows), len(rows[0])) if rows and all(isinstance(row, list) for row in rows) else (len(given),)
+            raise misfit(
+                self.paper.at("target"), "target", shape, self.batch.axes, (self.decided.tokens, self.decided.tokens)
+            )
         known = {token: number for number, token in enumerate(self.paper.entries("vocabulary"))}
         ids = []
         for token in given:
@@ -274,15 +293,3 @@ class Example(Recording):
                 names = list(known) if isinstance(token, str) else ["0", "…", str(size - 1)]
                 raise self.paper.unknown_token("target", str(token), names)
         return np.array(ids, np.float32)
-
-
-def sinusoids(positions: int, width: int) -> Constant:
-    """Positions as sines and cosines by turns, N×D (Vaswani et al. 2017, arXiv:1706.03762, section 3.5)."""
-
-    def make() -> Array:
-        pairs = np.arange(width) // 2
-        angles = np.arange(positions)[:, None] / np.power(10000.0, 2 * pairs / width)
-        return np.where(np.arange(width) % 2, np.cos(angles), np.sin(angles)).astype(np.float32)
-
-    formula = f"P[n, 2i] = sin(n ÷ 10000^(2i/{width})),  P[n, 2i+1] = cos(n ÷ 10000^(2i/{width}))"
-    return Constant("positions.table", "P", (Axis("P", positions), Axis("D", width)), make, formula, "positions")

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.axes import Axis
 from engine.checkpoints.files import shortened
 from engine.errors import FileError
 
@@ -56,17 +57,21 @@ class Writing:
         halves = np.array([_half(x) for x in flat], np.float64).reshape(shape)
         return Matrix(values, halves)
 
-    def row(self, raw: Raw, length: int, token: str) -> Matrix:
-        """The numbers of the row of one token.
+    def row(self, raw: Raw, axis: Axis, token: str, other: str) -> Matrix:
+        """The numbers of the row of one token along an axis, whose size ``other`` decides.
 
         Raises:
-            FileError: there are not ``length`` of them, or something is not a number.
+            FileError: there are more or fewer of them, or something is not a number.
         """
         found = self.matrix(raw)
-        if found.values.shape != (length,):
-            text = "{file}: {entry} has {shape} numbers for {token}; there must be {wanted}"
-            values = {"shape": written(found.values.shape), "token": token, "wanted": length}
-            raise FileError("worked-row", text, file=self.place, entry=self.key, **values)
+        if found.values.shape != (axis.size,):
+            shape = found.values.shape
+            text = "{file}: the row of {token} in {entry} is {shape}; to fit {other} it must be {wanted}"
+            values = {
+                "shape": f"{axis.symbol} = {shape[0]}" if len(shape) == 1 else written(shape),
+                "wanted": f"{axis.symbol} = {axis.size}",
+            }
+            raise FileError("worked-row", text, file=self.place, entry=self.key, token=token, other=other, **values)
         return found
 
     def _filled(self, raw: Mapping[str, Raw]) -> Matrix:
@@ -122,9 +127,9 @@ class Writing:
             raise self._wrong_number(_shown(raw))
         return number
 
-    def _wrong_number(self, found: str) -> FileError:
-        text = "{file}: {entry} holds {found}; only finite numbers can be computed with"
-        return FileError("worked-number", text, file=self.place, entry=self.key, found=found)
+    def _wrong_number(self, value: str) -> FileError:
+        text = "{file}: {entry} holds {value}; only finite numbers can be computed with"
+        return FileError("worked-number", text, file=self.place, entry=self.key, value=value)
 
     def _no_matrix(self, found: str) -> FileError:
         text = (

@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from engine.axes import Axis, shape_text
-from engine.checkpoints.files import json_kind, read_bytes, shortened
+from engine.axes import Axis
+from engine.checkpoints.files import read_bytes, shortened
 from engine.errors import FileError
 from engine.text import visible
-from engine.worked.numbers import Matrix, Writing, written
+from engine.worked.fitting import misfit
+from engine.worked.numbers import Matrix, Writing
 
 FILE_LIMIT = 4 << 20
 MOST_TOKENS, MOST_TEXTS, MOST_HEADS, MOST_ENTRIES = 512, 16, 64, 1 << 16
@@ -99,6 +100,10 @@ class Paper:
         self._unused.pop(key, None)
         return self._table.get(key)
 
+    def peek(self, key: str) -> Any:
+        """What the file says; the key does not count as used by that."""
+        return self._table.get(key)
+
     def words(self, key: str) -> dict[str, str]:
         """A text for each language: ``{zh = "…", en = "…"}``, or one text for all."""
         said = self.raw(key)
@@ -115,7 +120,8 @@ class Paper:
         if said is None:
             return choices[0]
         if not isinstance(said, str) or said not in choices:
-            raise self.wrong(key, said, ", ".join(f'"{choice}"' for choice in choices))
+            quoted = [f'"{choice}"' for choice in choices]
+            raise self.wrong(key, said, ", ".join([*quoted, "[[1, 0], [1, 1]]"] if key == "mask" else quoted))
         return said
 
     def whole(self, key: str, default: int, most: int) -> int:
@@ -180,15 +186,16 @@ class Paper:
         """The shape as it is written."""
         return Writing(self.at(key), key, key in MASKED).matrix(self._table[key]).values.shape
 
-    def matrix(self, key: str, axes: Sequence[Axis], fits: str = "") -> tuple[Matrix, tuple[Axis, ...]]:
+    def matrix(self, key: str, axes: Sequence[Axis], fits: Sequence[str] = ()) -> tuple[Matrix, tuple[Axis, ...]]:
         """The numbers of a key along these axes, and the axes with sizes that were open (0).
 
-        Leading axes of size 1 may be left out. A row by token leaves the others' rows NaN.
+        Leading axes of size 1 may be left out, and where there is but one number all of them. A row by token leaves
+        the others' rows NaN.
 
         Args:
             key: the key; it counts as used.
             axes: what the numbers must run along.
-            fits: what they must fit, for the message.
+            fits: what decides over the size of each axis, for the message.
 
         Raises:
             FileError: they have another shape, or are no numbers.
@@ -196,13 +203,19 @@ class Paper:
         rows = self.rows(key)
         raw = self.raw(key)
         writing = Writing(self.at(key), key, key in MASKED)
-        found = writing.matrix(raw) if rows is None else self._by_row(writing, rows, axes)
+        found = writing.matrix(raw) if rows is None else self._by_row(writing, rows, axes, fits)
         shape = found.values.shape
         absent = len(axes) - len(shape)
-        left_out = tuple(place for place, axis in enumerate(axes[:-1]) if axis.size == 1)[: max(absent, 0)]
+        # A row of single numbers need not be wrapped one by one, and what is one number in all not at all.
+        single = [
+            place
+            for place, axis in enumerate(axes)
+            if axis.size == 1 and (place < len(axes) - 1 or axis.symbol == "1" or not shape)
+        ]
+        left_out = tuple(single)[: max(absent, 0)]
         full = np.expand_dims(found.values, left_out).shape if len(left_out) == absent else ()
         if len(full) != len(axes) or any(axis.size not in (0, size) for axis, size in zip(axes, full, strict=False)):
-            raise self._wrong_shape(key, shape, axes, fits)
+            raise misfit(self.at(key), key, shape, axes, fits, "" if shape else shortened(str(raw), 40))
         known = tuple(
             axis if axis.size else Axis(axis.symbol, size, axis.by_text, axis.side)
             for axis, size in zip(axes, full, strict=True)
@@ -226,8 +239,13 @@ class Paper:
     def wrong(self, key: str, said: object, wanted: str) -> FileError:
         """The error for a key with another kind of value."""
         text = "{file}: {entry} is {value}; it must be {wanted}"
-        shown = "—" if said is None else shortened(str(said), 60) if not isinstance(said, dict) else json_kind(said)
+        shown = "—" if said is None else "{…}" if isinstance(said, dict) else shortened(str(said), 60)
         return FileError("worked-value", text, file=self.at(key), entry=key, value=shown, wanted=wanted)
+
+    def partial(self, key: str) -> FileError:
+        """The error for a matrix that nothing computes and of which rows are missing."""
+        text = "{file}: {entry} gives only some rows; nothing computes the others, so that all are needed"
+        return FileError("worked-partial", text, file=self.at(key), entry=key)
 
     def unknown_token(self, key: str, token: str, known: Sequence[str]) -> FileError:
         """The error for a token that is not among those there are."""
@@ -235,7 +253,7 @@ class Paper:
         names = ", ".join(known[:8]) + (", …" if len(known) > 8 else "")
         return FileError("worked-token", text, file=self.at(key), entry=key, token=shortened(token, 40), known=names)
 
-    def _by_row(self, writing: Writing, rows: Mapping[str, Any], axes: Sequence[Axis]) -> Matrix:
+    def _by_row(self, writing: Writing, rows: Mapping[str, Any], axes: Sequence[Axis], fits: Sequence[str]) -> Matrix:
         tokens, width = axes[-2], axes[-1].size
         labels = list(tokens.labels or ())
         if any(axis.size != 1 for axis in axes[:-2]) or not width:
@@ -244,25 +262,9 @@ class Paper:
         for token, raw in rows.items():
             if labels.count(token) != 1:
                 raise self.unknown_token(writing.key, token, labels)
-            row = writing.row(raw, width, token)
+            row = writing.row(raw, axes[-1], token, fits[-1] if fits else "")
             values[labels.index(token)], halves[labels.index(token)] = row.values, row.halves
         return Matrix(values, halves)
-
-    def _wrong_shape(self, key: str, shape: tuple[int, ...], axes: Sequence[Axis], fits: str) -> FileError:
-        wanted = [axis for axis in axes if axis.symbol not in ("B", "H") or axis.size != 1]
-        sizes = "×".join(str(axis.size or "?") for axis in wanted)
-        named = wanted if len(wanted) == len(shape) else axes
-        found = (
-            shape_text([axis.resized(size) for axis, size in zip(named, shape, strict=True)])
-            if len(named) == len(shape)
-            else written(shape)
-        )
-        text = "{file}: {entry} is {shape}; it must be {wanted}"
-        values = {"shape": found, "wanted": f"{'×'.join(axis.symbol for axis in wanted)} = {sizes}"}
-        if not fits:
-            return FileError("worked-shape", text, file=self.at(key), entry=key, **values)
-        text = "{file}: {entry} is {shape}; to fit {other} it must be {wanted}"
-        return FileError("worked-fit", text, file=self.at(key), entry=key, other=fits, **values)
 
     def _too_many(self, key: str, count: str, limit: str) -> FileError:
         text = "{file}: {entry} has {count} tokens; there may be {limit}"

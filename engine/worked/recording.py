@@ -8,13 +8,14 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from engine.architectures.recorder import Recorder
-from engine.axes import Axis
+from engine.axes import Axis, shape_text
 from engine.errors import FileError
 from engine.operand import Array, Index, Operand, Weight
 from engine.ops import Given, GivenWeight, Op
 from engine.stages import Stage
 from engine.trace import Trace
 from engine.worked.comparison import Comparison
+from engine.worked.fitting import named
 from engine.worked.numbers import Matrix, Numbers
 from engine.worked.paper import Paper
 from engine.worked.shares import check_shares
@@ -30,7 +31,7 @@ class Recording:
     paper: Paper
     trace: Trace
     comparisons: list[Comparison] = field(default_factory=list, init=False)
-    fitting: str = field(default="", init=False)
+    fitting: tuple[str, ...] = field(default=(), init=False)
 
     @property
     def root(self) -> Recorder:
@@ -49,20 +50,29 @@ class Recording:
         name: str,
         key: str,
         axes: Sequence[Axis],
-        symbol: str = "",
-        fits: str = "",
+        fits: Sequence[str],
         *,
+        symbol: str = "",
+        rows: Axis | None = None,
         shares: bool = False,
     ) -> Stage:
-        """Record a stage that the file gives; ``shares`` says that its rows share out 1."""
+        """Record a stage that the file gives.
+
+        Args:
+            axes: what its numbers run along; 0 where any size will do.
+            fits: what decides over the size of each axis, for messages.
+            rows: what the rows are called once they are there, where that is not what they must fit.
+            shares: whether its rows share out 1.
+        """
         matrix, known = self.paper.matrix(key, axes, fits)
         if np.isnan(matrix.values).any():
-            text = "{file}: {entry} gives only some rows; nothing computes the others, so that all are needed"
-            raise FileError("worked-partial", text, file=self.paper.at(key), entry=key)
+            raise self.paper.partial(key)
         if matrix.values.size > STAGE_LIMIT:
             raise self.too_large(key, matrix.values.size)
         if shares:
             check_shares(matrix, known, self.paper.at(key), key)
+        if rows is not None:
+            known = (*known[:-2], rows, known[-1])
         numbers = matrix.values.astype(np.float32)
         return here.stage(name, Given(numbers, known, self.paper.source(key)), symbol=symbol or key)
 
@@ -77,15 +87,16 @@ class Recording:
         symbol: str = "",
         rows: Axis | None = None,
         out: Axis | None = None,
+        fits: str = "",
     ) -> Stage:
-        """x·W (+ b), with W of the file."""
+        """x·W (+ b), with W of the file; ``fits`` is what decides over how many columns W must have."""
         shape = self.paper.shape(f"W_{letter}")
         if out is None:
             size = shape[-1] if shape else 0
             out = Axis("D" if size in (0, x.shape[-1]) else "H·d", size)
         elif not out.size:
             out = out.resized(shape[-1] if shape else 0)
-        self.fitting = named(x)
+        self.fitting = (named(x), fits)
         stage = here.linear(name, x, out, letter, bias=f"b_{letter}" in self.paper, symbol=symbol, rows=rows)
         self.check(stage, key)
         return stage
@@ -93,6 +104,8 @@ class Recording:
     def find(self, name: str, symbol: str, axes: tuple[Axis, ...]) -> Weight:
         """A weight of the file, for the recorder."""
         matrix, known = self.paper.matrix(symbol, axes, self.fitting)
+        # The bias that comes after it must be as long as its rows.
+        self.fitting = (f"{symbol} {shape_text(known)}",)
         return self.weight(name, symbol, known, matrix.values, symbol)
 
     def weight(self, name: str, symbol: str, axes: tuple[Axis, ...], values: Numbers, key: str) -> Weight:
@@ -111,7 +124,8 @@ class Recording:
         if stage.size > STAGE_LIMIT:
             raise self.too_large(stage.name, stage.size)
         if key in self.paper:
-            matrix, _ = self.paper.matrix(key, stage.axes, named(stage))
+            fits = ", ".join(map(named, stage.inputs))
+            matrix, _ = self.paper.matrix(key, stage.axes, [fits] * len(stage.axes))
             self.comparisons.append(Comparison(stage, key, _spread(matrix, stage.shape)))
 
     def too_large(self, name: str, count: int) -> FileError:
@@ -122,8 +136,3 @@ class Recording:
 
 def _spread(matrix: Matrix, shape: tuple[int, ...]) -> Matrix:
     return Matrix(np.broadcast_to(matrix.values, shape), np.broadcast_to(matrix.halves, shape))
-
-
-def named(stage: Stage) -> str:
-    """A stage in a message: its symbol and its shape."""
-    return f"{stage.symbol} {stage.shape_text}"

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from engine.axes import Axis
-from engine.operand import Constant
+from engine.constants import Constant
 from engine.ops import Activation
 from engine.ops.curves import CURVES, ActivationName
 
@@ -69,7 +69,7 @@ def test_derivations(name: ActivationName) -> None:
         *_, last = op.derive(cell, [operand])
         assert abs(last.value - float(shown[cell])) <= 3e-6 * max(1.0, abs(last.value))
     assert CURVES[name].formula in op.formula("activated", [operand])
-    assert op.formula("activated", [operand]).startswith(f"activated = {name}(x)")
+    assert op.formula("activated", [operand]).startswith(f"activated = {name}({operand.symbol}), {name}(x) = ")
 
 
 def test_known_values() -> None:

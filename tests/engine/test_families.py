@@ -156,7 +156,7 @@ def test_the_code_that_records_a_trace_names_no_family() -> None:
         ("gemma2", "layers.0.attention.scaled", "scaled = scores ÷ √10, √10 = 3.16228"),
         ("gemma2", "layers.0.attention.softcapped", "softcapped = 50·tanh(scaled ÷ 50)"),
         ("gemma2", "softcapped", "softcapped = 30·tanh(logits ÷ 30)"),
-        ("phi", "layers.0.mlp.residual", "residual = x + output + down"),
+        ("phi", "layers.0.mlp.residual", "residual = embedding + output + down"),
         ("phi", "layers.0.mlp.hidden", "hidden = norm·W_up + b_up"),
         ("phi", "logits", "logits = h·W_out + b_out"),
         ("qwen3", "layers.0.attention.q_rotated", None),

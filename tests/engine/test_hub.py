@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -142,6 +143,9 @@ def test_progress_is_told_in_bytes_of_all_files(machine: Machine, files: dict[st
     done = [done for _, done, _ in told]
     assert done == sorted(done)
     assert {name for name, _, _ in told} == set(WANTED)
+    # On a slow line something is seen to come.
+    assert max(after - before for before, after in pairwise([0, *done])) <= 256 << 10
+    assert size > 1 << 20
 
 
 def test_a_cached_model_needs_no_network(machine: Machine) -> None:

@@ -25,6 +25,7 @@ LAYERS = [
     {"engine.operand", "engine.tokenizer"},
     {"engine.buffers"},
     {"engine.derivation", "engine.values"},
+    {"engine.constants"},
     {"engine.ops"},
     {"engine.stages"},
     {"engine.trace"},

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from engine.axes import Axis
+from engine.constants import Constant
 from engine.generation import predictions, text_loss
 from engine.model import Model, load, samples
-from engine.operand import Constant
 from engine.ops import Losses, MeanLoss, Softmax, Successors
 from engine.trace import Trace
 

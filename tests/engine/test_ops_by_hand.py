@@ -11,8 +11,9 @@ import pytest
 from numpy.typing import ArrayLike
 
 from engine.axes import Axis
+from engine.constants import Constant
 from engine.derivation import Number, Step
-from engine.operand import Array, Cell, Constant, Operand
+from engine.operand import Array, Cell, Operand
 from engine.ops import (
     Activation,
     Add,

@@ -66,7 +66,7 @@ def test_pieces_of_a_product_cover_everything_once(rows: int, columns: int, widt
         (LayerNorm(1e-5).forward, (numbers(2, 700, 300), numbers(300), numbers(300))),
         (RMSNorm(1e-5, 1.0).forward, (numbers(2, 700, 300), numbers(300))),
         (Add().forward, (numbers(1, 700, 500), numbers(1, 700, 500))),
-        (Add(None).forward, (numbers(1, 700, 500), numbers(500))),
+        (Add().forward, (numbers(1, 700, 500), numbers(500))),
         (Multiply().forward, (numbers(1, 700, 500), numbers(1, 700, 500))),
     ],
     ids=["softmax", "mask", "layer norm", "rms norm", "residual", "bias", "multiply"],

@@ -14,9 +14,9 @@ from engine.architectures.config import Config
 from engine.architectures.description import RopeSpec
 from engine.architectures.rope import RopeKeys, read_rope
 from engine.axes import Axis
+from engine.constants import Constant
 from engine.errors import FileError
 from engine.model import load
-from engine.operand import Constant
 from engine.ops import Rope
 from tests.engine.references import Run, rewritten, without
 
@@ -297,4 +297,4 @@ def test_a_magnitude_is_part_of_the_turn() -> None:
     for cell in np.ndindex(shown.shape):
         *_, last = op.derive(cell, [x, theta])
         assert abs(last.value - float(shown[cell])) <= 3e-6
-    assert "1.25·(x[k]·cos θₖ − x[k+2]·sin θₖ)" in op.formula("Q′", [x, theta])
+    assert f"1.25·({x.symbol}[i]·cos θᵢ − {x.symbol}[i+2]·sin θᵢ)" in op.formula("Q′", [x, theta])

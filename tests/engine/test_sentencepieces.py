@@ -126,6 +126,16 @@ def test_files_that_cannot_be_used(name: str, content: bytes | None, key: str, p
     assert name.removesuffix(".json").removesuffix(".spm") in str(caught.value) or key == "vocabulary-size"
 
 
+def test_without_source_pieces_a_translator_takes_ids_only(published: Path) -> None:
+    (published / "source.spm").unlink()
+    model = load(published)
+    assert model.trace(ids=[4, 0])["encoder.tokens"].shape == (1, 2)
+    with pytest.raises(FileError, match=r"neither source\.spm nor tokenizer\.json") as caught:
+        model.trace("我爱你。")
+    assert caught.value.key == "no-pieces"
+    assert "target.spm" in str(caught.value)
+
+
 def test_a_source_text_that_is_not_utf8(source: Tokenizer) -> None:
     with pytest.raises(InputError) as caught:
         source.tokenize("\ud800")

@@ -131,6 +131,11 @@ def test_every_stage_has_a_formula_that_calls_it_by_its_symbol(trace: Trace) -> 
         ("layers.0.attention.heads", "heads = weights·V"),
         ("layers.0.attention.concat", "concat = [heads[0] ‖ heads[1] ‖ … ‖ heads[3]]"),
         ("logits", "logits = h·W_out"),
+        ("layers.0.attention.norm", "norm = x ÷ √(mean(x²) + ε) ⊙ γ,  x = embedding"),
+        ("layers.0.attention.q_rotated", "Q′[i] = Q[i]·cos θᵢ − Q[i+8]·sin θᵢ,  Q′[i+8] = Q[i+8]·cos θᵢ + Q[i]·sin θᵢ"),
+        ("layers.0.attention.residual", "residual = embedding + output"),
+        ("layers.0.mlp.activated", "activated = silu(gate), silu(x) = x ÷ (1 + e^(−x))"),
+        ("layers.0.mlp.residual", "residual = residual + down"),
     ],
 )
 def test_formulas(trace: Trace, name: str, formula: str) -> None:

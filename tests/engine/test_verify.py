@@ -35,6 +35,12 @@ FAMILIES = {
 }
 
 
+def test_readme_says_what_the_arrays_of_an_encoder_decoder_are_called() -> None:
+    readme = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
+    for name in ("decoder_input_ids", *engine.verify.STREAMS, *engine.verify.ATTENTIONS):
+        assert f'"{name}"' in readme
+
+
 @pytest.fixture
 def reference(sample: Model) -> Arrays:
     """What the reference of the sample holds."""

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from engine.errors import FileError
-from engine.ops import Given, GivenWeight
+from engine.ops import Given, GivenMask, GivenWeight
 from engine.worked import Worked, load_worked, shipped_worked
 from engine.worked.paper import SETTINGS, STAGES, WEIGHTS
 
@@ -375,13 +375,17 @@ BASE = 'tokens = ["我", "爱", "你"]\n'
         ("tokens = [1]", "worked-value", "[1]"),
         ('tokens = ["a", ""]', "worked-value", "tokens"),
         ('tokens = [["a"], ["b", "c"]]', "worked-lengths", "1 and 2"),
-        (BASE + 'keys = [["a"], ["b"]]', "worked-value", "B = 1"),
+        (BASE + 'keys = [["a"], ["b"]]', "worked-fit", "keys is B×M = 2×1; to fit tokens B×N = 1×3 it"),
         (BASE + 'mask = "upper"', "worked-unused", "mask"),
-        (BASE + 'scores = 5\nmask = "upper"', "worked-shape", "N×M = 3×3"),
-        ('tokens = ["a"]\nscores = [[1]]\nmask = "upper"', "worked-value", '"none", "causal"'),
+        (
+            BASE + 'scores = 5\nmask = "upper"',
+            "worked-single",
+            "scores is a single number, 5; to fit tokens B×N = 1×3 it must be N×M = 3×3",
+        ),
+        ('tokens = ["a"]\nscores = [[1]]\nmask = "upper"', "worked-value", '"none", "causal", [[1, 0], [1, 1]]'),
         (BASE + "weights = [[1, 0, 0], [0, 1], [0, 0, 1]]", "worked-ragged", "weights[1] has 2 numbers"),
         (BASE + "weights = [[1, 0, 0], 3, [0, 0, 1]]", "worked-ragged", "weights[1] has 1"),
-        (BASE + "weights = [[1, 0], [0, 1]]", "worked-shape", "N×M = 2×2; it must be N×M = 3×3"),
+        (BASE + "weights = [[1, 0], [0, 1]]", "worked-fit", "N×M = 2×2; to fit tokens B×N = 1×3 it must be N×M = 3×3"),
         (
             BASE + "\nweights = [[1, 0, 0], [0.45, 0.10, 0.35], [0, 0, 1]]",
             "worked-row-sum",
@@ -424,7 +428,7 @@ BASE = 'tokens = ["我", "爱", "你"]\n'
         (
             BASE + "Q = [[1, 2], [3, 4], [5, 6]]\nK = [[1], [2], [3]]",
             "worked-fit",
-            "K is N×D = 3×1; to fit Q B×N×D = 1×3×2",
+            "K is M×D = 3×1; to fit Q B×N×D = 1×3×2",
         ),
         (
             BASE + "embeddings = [[1, 2], [3, 4], [5, 6]]\nW_Q = [[1, 0]]\nK = [[1], [2], [3]]",
@@ -445,13 +449,30 @@ BASE = 'tokens = ["我", "爱", "你"]\n'
         ('tokens = ["a"]\nkeys = ["b"]\nscores = [[1]]\nmask = "causal"', "worked-mask", "own.toml:4"),
         ('tokens = ["a", "b"]\n[scores]\na = [1, 2]', "worked-partial", "scores"),
         ('tokens = ["a", "b"]\n[scores]\nc = [1, 2]', "worked-token", "no c; it has a, b"),
-        ('tokens = ["a", "b"]\n[scores]\na = [1]', "worked-row", "there must be 2"),
+        (
+            'tokens = ["a", "b"]\n[scores]\na = [1]',
+            "worked-row",
+            "the row of a in scores is M = 1; to fit tokens B×N = 1×2 it must be M = 2",
+        ),
+        (
+            'tokens = ["a", "b"]\n[embeddings]\na = [1, 2]\nb = [1]',
+            "worked-row",
+            "the row of b in embeddings is D = 1; to fit embeddings.a D = 2 it must be D = 2",
+        ),
         (BASE + "[embeddings]\n'我' = [1]", "worked-token", "爱"),
         (BASE + 'vocabulary = ["a", "a"]', "worked-twice", "a"),
         ('tokens = ["a"]\nvocabulary = ["x", "y"]\nlogits = [[1, 2]]\ntarget = "z"', "worked-token", "x, y"),
         ('tokens = ["a"]\nlogits = [[1, 2]]\ntarget = 2', "worked-token", "1"),
-        ('tokens = ["a"]\nlogits = [[1, 2]]\ntarget = [0, 1]', "worked-value", "B×N = 1×1"),
-        ('tokens = ["a"]\nvocabulary = ["x"]\nlogits = [[1, 2]]', "worked-shape", "N×V = 1×1"),
+        (
+            'tokens = ["a"]\nlogits = [[1, 2]]\ntarget = [0, 1]',
+            "worked-fit",
+            "target is N = 2; to fit tokens B×N = 1×1",
+        ),
+        (
+            'tokens = ["a"]\nvocabulary = ["x"]\nlogits = [[1, 2]]',
+            "worked-fit",
+            "logits is N×V = 1×2; to fit vocabulary V = 1 it must be N×V = 1×1",
+        ),
         ("tokens = [" + '"a",' * 513 + "]", "worked-too-many", "513"),
     ],
 )
@@ -467,6 +488,112 @@ def test_what_is_wrong_is_one_line(write: Write, text: str, key: str, said: str)
     assert said in message
     assert "own.toml" in message
     assert "\n" not in message
+
+
+TWO, H = 'tokens = ["a", "b"]\n', "h = [[1, 2], [3, 4]]\n"
+OTHER = TWO + 'keys = ["x", "y", "z"]\n'
+QK = "Q = [[1, 2], [3, 4]]\nK = [[1, 2], [3, 4]]\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            TWO + "weights = [[1, 0], [0, 1]]\nV = [[1, 2], [3, 4], [5, 6]]",
+            "V is M×D = 3×2; to fit weights N×M = 2×2 it must be M×D = 2×D",
+        ),
+        (
+            OTHER + "weights = [[1, 0, 0], [1, 0, 0]]\nV = [[1], [2]]",
+            "V is M×D = 2×1; to fit weights N×M = 2×3 it must be M×D = 3×D",
+        ),
+        (TWO + "V = [[1], [2], [3]]", "V is M×D = 3×1; to fit tokens B×N = 1×2 it must be M×D = 2×D"),
+        (
+            TWO + "scores = [[1, 2, 3], [4, 5, 6]]",
+            "scores is N×M = 2×3; to fit tokens B×N = 1×2 it must be N×M = 2×2",
+        ),
+        (OTHER + "scores = [[1, 2], [3, 4]]", "scores is N×M = 2×2; to fit keys B×M = 1×3 it must be N×M = 2×3"),
+        (
+            TWO + QK + "scores = [[1, 2, 3], [1, 2, 3]]",
+            "to fit Q B×H×N×d = 1×1×2×2, K B×H×M×d = 1×1×2×2 it must be N×M = 2×2",
+        ),
+        (
+            TWO + "scores = [[1, 2], [3, 4]]\nmask = [[1, 0, 0], [1, 1, 1]]",
+            "mask is N×M = 2×3; to fit tokens B×N = 1×2 it must be N×M = 2×2",
+        ),
+        (TWO + "h = [[1, 2]]", "h is N×D = 1×2; to fit tokens B×N = 1×2 it must be N×D = 2×D"),
+        (
+            TWO + H + "W_out = [[1, 2], [3, 4]]\nb_out = [1, 2, 3]",
+            "b_out is V = 3; to fit W_out D×V = 2×2 it must be V = 2",
+        ),
+        (
+            TWO + H + 'vocabulary = ["x", "y", "z"]\nW_out = [[1, 2], [3, 4]]',
+            "W_out is D×V = 2×2; to fit vocabulary V = 3 it must be D×V = 2×3",
+        ),
+        (
+            TWO + H + "W_out = [[1, 2], [3, 4], [5, 6]]",
+            "W_out is D×V = 3×2; to fit h B×N×D = 1×2×2 it must be D×V = 2×2",
+        ),
+        (
+            OTHER + "key_embeddings = [[1], [2]]",
+            "key_embeddings is M×D = 2×1; to fit keys B×M = 1×3 it must be M×D = 3×D",
+        ),
+        (
+            'tokens = ["a"]\nlogits = [[1, 2]]\ntarget = 0\nloss = [0.5, 0.4]',
+            "loss is B = 2; to fit losses B×N = 1×1 it must be B = 1",
+        ),
+    ],
+)
+def test_what_does_not_fit_names_what_it_must_fit_with_both_shapes(write: Write, text: str, said: str) -> None:
+    with pytest.raises(FileError) as caught:
+        load_worked(write(text))
+    assert said in str(caught.value)
+    assert "?" not in str(caught.value)
+
+
+def test_a_number_that_is_the_only_one_stands_alone(write: Write) -> None:
+    single = 'tokens = ["a"]\nlogits = [[0, 0]]\ntarget = 0\n'
+    for given in ("loss = 0.693", "loss = [0.693]", "loss = [[0.693]]", "losses = 0.693"):
+        (comparison,) = load_worked(write(single + given)).comparisons
+        assert comparison.agrees
+        assert comparison.given.tolist() == [[0.693]]
+    both = 'tokens = [["a"], ["b"]]\nlogits = [[[0, 0]], [[0, 0]]]\ntarget = [0, 1]\nloss = [0.693, 0.5]'
+    (comparison,) = load_worked(write(both)).comparisons
+    assert comparison.agreement.tolist() == [[True], [False]]
+
+
+@pytest.mark.parametrize("keys", ["", 'keys = ["x", "y"]\n'])
+def test_a_mask_that_the_file_writes_out(write: Write, keys: str) -> None:
+    worked = load_worked(write(TWO + keys + "scores = [[0, 1], [2, 3]]\nmask = [[0, 1], [1, 1]]"))
+    part = "cross_attention" if keys else "attention"
+    masked = worked.trace[f"{part}.masked"]
+    assert masked.value.tolist() == [[[[-math.inf, 1], [2, 3]]]]
+    assert masked.kind == f"{part}.masked.own"
+    assert rows(worked, f"{part}.weights")[0] == [0, 1]
+    mask = masked.inputs[1]
+    assert isinstance(mask, GivenMask)
+    assert mask.shape_text == "1×N×M = 1×2×2"
+    assert mask.value.dtype == np.float32
+    for query, key, seen in ((0, 0, 0), (0, 1, 1), (1, 0, 1)):
+        derivation = mask.derivation((0, query, key))
+        assert derivation is not None
+        (step,) = derivation.steps
+        assert step.value == derivation.value == seen
+        assert step.pieces == (f"own.toml · mask[{query},{key}] → {seen}",)
+
+
+def test_a_mask_holds_only_1_and_0(write: Write) -> None:
+    scores = TWO + "scores = [[0, 1], [2, 3]]\n"
+    for given, said in (
+        ("mask = [[1, 0], [1, 2]]", "mask[1,1] is 2; a mask holds 1 for what may be seen and 0"),
+        ("mask = [[1, 0.5], [1, 1]]", "mask[0,1] is 0.5;"),
+        ("mask = [[1, -inf], [1, 1]]", "only finite numbers"),
+        ("[mask]\na = [1, 0]", "mask gives only some rows"),
+    ):
+        with pytest.raises(FileError) as caught:
+            load_worked(write(scores + given))
+        assert said in str(caught.value)
+    whole = load_worked(write(scores + "[mask]\na = [1, 0]\nb = [1, 1]"))
+    assert rows(whole, "attention.masked") == [[0, -math.inf], [2, 3]]
 
 
 def test_no_such_file(tmp_path: Path) -> None:

@@ -11,9 +11,10 @@ import pytest
 from rich.cells import cell_len
 
 from engine.axes import Axis
+from engine.constants import Constant
 from engine.derivation import Derivation, Reference, Sum
 from engine.model import Model
-from engine.operand import Array, Constant
+from engine.operand import Array
 from engine.ops import Linear, Multiply, Op, Scale, Softmax
 from engine.ops.elementwise import Add
 from engine.ops.norm import LayerNorm, RMSNorm
@@ -61,7 +62,8 @@ class TestNumbers:
             (0.1, "0.100"),
             (0.0123, "0.0123"),
             (-0.00123, "−0.0012"),
-            (0.000123, "1.23e−04"),
+            (0.000123, "0.000123"),
+            (0.0000123, "1.23e−05"),
             (1.5e7, "1.50e+07"),
             (math.inf, "∞"),
             (-math.inf, "−∞"),

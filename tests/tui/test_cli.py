@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -11,12 +12,14 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
 from tui import cli
 from tui.language import LANGUAGES, language
+from tui.terminal import INPUT_LIMIT, texts_to_see
 
 ROOT = Path(cli.__file__).parent.parent
 # What the console script does, in whichever environment the tests run.
@@ -145,6 +148,77 @@ def test_bytes_that_are_no_text(invoke: Callable[..., Done], data: bytes) -> Non
     assert done.code == 2
     assert "UTF-8" in done.message
     assert re.search("0x(e6|ff)", done.message)
+
+
+class Endless(io.RawIOBase):
+    """A pipe that never ends; whoever reads on after a while is stopped."""
+
+    given = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        self.given += len(buffer)
+        assert self.given <= INPUT_LIMIT + (64 << 10), "it is read without end"
+        buffer[:] = b"y" * len(buffer)
+        return len(buffer)
+
+
+@pytest.mark.parametrize("code", LANGUAGES)
+def test_an_endless_pipe(code: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(Endless())))
+    with pytest.raises(SystemExit) as ended:
+        texts_to_see([], language(code), interactive=False)
+    assert ended.value.code == 2
+    assert f"{INPUT_LIMIT} " in Done(2, *capsys.readouterr()).message
+
+
+def test_a_pipe_of_just_so_many_bytes_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    for size, taken in ((INPUT_LIMIT, True), (INPUT_LIMIT + 1, False)):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"y" * size)))
+        if taken:
+            assert texts_to_see([], language("en"), interactive=False) == ["y" * size]
+        else:
+            with pytest.raises(SystemExit):
+                texts_to_see([], language("en"), interactive=False)
+
+
+@pytest.mark.parametrize("data", ["a\r\n\r\nb\r\n", "a\n\nb\n", "a\n\nb"])
+def test_lines_from_a_pipe_end_as_lines_do(data: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data.encode())))
+    assert texts_to_see([], language("en"), interactive=False) == ["a\n\nb"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "chinese"),
+    [
+        (["--memory", "abc"], "--memory"),
+        (["--memory", "1.5"], "应为整数"),
+        (["--layer", "9" * 5000], "应为整数"),
+        (["--speed", "fast"], "应为数"),
+        (["--lang", "fr"], "'fr'；应为其中之一：'zh', 'en'"),
+        (["--format", "xml"], "'text', 'json', 'csv', 'npz'"),
+        (["--nope"], "没有 --nope 这个选项"),
+        (["--mod", "x"], "--model"),
+        (["-x"], "没有 -x 这个选项"),
+        (["--memory"], "--memory"),
+        (["--report=3"], "不带值"),
+    ],
+)
+def test_usage_is_said_in_chinese(arguments: list[str], chinese: str) -> None:
+    done = run(*arguments, LANG="zh_CN.UTF-8")
+    assert done.code == 2
+    said = done.message.replace("llm-explore --help", "")
+    assert chinese in said
+    # What is left in Latin letters is an option, or what the user wrote, or can choose.
+    assert re.sub(r"--?[a-z]+|'[^']*'", "", said).isascii() is False
+    assert re.search("[A-Za-z]", re.sub(r"--?[a-z]+|'[^']*'", "", said)) is None, said
+
+
+def test_usage_is_one_sentence_in_english() -> None:
+    done = run("--theme", "blue")
+    assert done.message == "Invalid value for '--theme': 'blue' is not one of 'dark', 'light' (see llm-explore --help)"
 
 
 @pytest.mark.parametrize("text", ["", "  ", "\t\u3000\n"])

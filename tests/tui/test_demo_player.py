@@ -383,3 +383,51 @@ async def test_the_mouse_does_what_the_keys_do(playing: Opener) -> None:
             await settle(it.app, it.pilot)
             assert it.player.index == index
             bar = it.text.splitlines()[it.app.explorer.caption.region.y]
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+async def test_under_the_bars_stand_the_keys_that_do_something(playing: Opener, lang: str) -> None:
+    say = language(lang)
+    async with playing(lang, start="bars") as it:
+        explorer = say("predictions.hint")
+        assert it.text.splitlines()[-1].strip() == say("demo.keys")
+        assert explorer not in it.text
+        for key in ("down", "tab", "escape"):
+            await it.press(key)
+            assert it.player.away
+            assert (say("demo.keys") in it.text, say("demo.take_up") in it.text) == (False, True)
+            assert (say("losses.hint") if key == "tab" else explorer) in it.text
+            await it.press("space")
+            assert it.text.splitlines()[-1].strip() == say("demo.keys")
+        assert it.app.return_code is None
+        it.app.simulate_key("q")
+        await it.pilot.pause()
+        assert it.app.return_code == 0
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (40, 12)])
+@pytest.mark.parametrize("lang", LANGUAGES)
+async def test_who_has_left_sees_how_to_take_it_up(playing: Opener, lang: str, size: tuple[int, int]) -> None:
+    long = LESSON.replace('"课"', f'"{"很长的题目，" * 9}"').replace('"Lesson"', f'"{"Lesson " * 9}"')
+    async with playing(lang, size, lesson=long) as it:
+        assert language(lang)("demo.take_up") not in it.text
+        for key in ("escape", "j"):
+            await it.press(key)
+            bar = it.text.splitlines()[it.app.explorer.caption.region.y]
+            assert bar.rstrip().endswith(f"▶   {language(lang)('demo.take_up')}")
+            await it.press("space")
+
+
+async def test_a_graph_gets_the_lines_of_the_arithmetic(playing: Opener) -> None:
+    async with playing(start="graph", lesson=LESSON.replace('view = "graph"', 'view = "graph"\nthreshold = 0.5')) as it:
+        weight = it.app.explorer.session.trace["layers.0.attention.weights"].value[0, 1, 2, 1]
+        explorer = it.app.explorer
+        assert f"= {weight:.4f}" in it.text
+        assert "exp(" not in it.text.split("这个数")[1]
+        lines = explorer.view.size.height
+        assert "门槛 ≥ 0.5" in it.text
+        await it.press("escape")
+        assert "exp(" in it.text.split("这个数")[1]
+        assert explorer.view.size.height < lines
+        await it.press("space", "left")
+        assert "Σ" in it.text.split("这个数")[1]

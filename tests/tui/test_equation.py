@@ -7,7 +7,16 @@ import re
 import pytest
 
 from engine.model import Model, load
+from engine.trace import GIBIBYTE
+from engine.worked import load_worked
 from tests.tui.exploring import Explore, Exploring
+from tui.app import ExploreApp
+from tui.grids import OperandGrid
+from tui.language import language
+from tui.session import Session
+from tui.widgets.equation import FEW_ROWS
+from tui.widgets.legend import Legend
+from tui.widgets.matrix import MatrixView
 
 NUMBER = re.compile(r"−?\d*\.\d+|(?<![\d.])\d(?![\d.])")
 ATTENTION = "layers.0.attention"
@@ -137,7 +146,101 @@ class TestHeads:
 
 async def test_a_single_number_has_no_legend(explore: Explore) -> None:
     async with explore("我爱你", at="loss") as it:
-        assert not it.screen.query_one("#result Legend").display
+        assert not it.screen.query_one(Legend).display
     async with explore("我爱你", at="losses") as it:
-        legend = it.text(it.screen.query_one("#result Legend"))
+        legend = it.text(it.screen.query_one(Legend))
         assert legend.split() == ["0", "4.55"]
+
+
+@pytest.mark.parametrize("stage", ["q_heads", "k_rotated", "scores", "masked", "weights"])
+@pytest.mark.parametrize("text", ["我喜欢吃苹果", CAT, "昨日大雨袭击了沿海的城市，很多人被困在家里，没有水也没有电。"])
+async def test_a_legend_covers_nothing(explore: Explore, text: str, stage: str) -> None:
+    async with explore(text, at=f"{ATTENTION}.{stage}") as it:
+        legend = it.screen.query_one(Legend)
+        if not legend.display:
+            # Only a matrix that takes all lines leaves none.
+            assert len(it.session.tokens) >= FEW_ROWS
+            return
+        line = it.text(legend)
+        ends = re.findall(r"−?[\d.]+", line)
+        assert ends[1] in ("0", "0.25", ".25")
+        assert "  " in line
+        assert (float(ends[0].replace("−", "-")) < 0) == (stage != "weights")
+        assert it.screen.equation.region.contains_region(legend.region)
+        for view in it.screen.query(MatrixView):
+            written = view.region.intersection(legend.region) if view.display else None
+            geometry = view.geometry
+            if written and geometry is not None and written.area:
+                assert written.y - view.region.y >= min(geometry.height, view.size.height)
+
+
+class TestLosses:
+    async def test_a_target_stands_by_its_name_beside_the_token_that_predicts_it(self, explore: Explore) -> None:
+        async with explore("我爱你", at="targets") as it:
+            lines = it.lines(it.screen.query_one("#result"))
+            ids = [token.id for token in it.session.trace.tokens[0]]
+            assert re.search(rf"我→爱 \W*{ids[1]}", lines[2])
+            assert re.search(rf"爱→你 \W*{ids[2]}", lines[3])
+
+    async def test_of_the_probabilities_the_targets_column_alone_is_shown(self, explore: Explore) -> None:
+        async with explore("我爱你", at="losses") as it:
+            probabilities = it.session.trace["probabilities"].value[0]
+            targets = it.session.trace["targets"].value[0].astype(int).tolist()
+            for row, target in reversed(list(enumerate(targets))):
+                assert it.session.cell == (0, row)
+                view = it.screen.query_one("#operand-0 MatrixView", MatrixView)
+                header, *lines = it.lines(view)
+                assert header.split() == [it.session.trace["probabilities"].axes[-1].label(target)]
+                shown = [numbers(line)[-1] for line in lines[:3]]
+                assert shown == pytest.approx(probabilities[:, target].tolist(), abs=6e-4)
+                await it.press("k")
+
+    async def test_the_mean_is_a_plain_number(self, explore: Explore) -> None:
+        async with explore("我爱你", at="loss") as it:
+            result = "".join(it.lines(it.screen.query_one("#result"))[1:])
+            assert result.split() == [f"{it.session.operand.value.item():.4f}"]
+
+
+class TestGivenNumbers:
+    """Matrices written by hand are shown as they are written, and so is what comes out as even."""
+
+    @pytest.mark.parametrize(
+        ("example", "at", "first"),
+        [
+            ("root-d", "q", "我 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1"),
+            ("masked-softmax", "scores", "【BOS】 5.1 3.2 2.8 4.1 1.9"),
+            ("cat-dog", "q", "猫 2 0"),
+        ],
+    )
+    async def test_have_the_digits_of_the_file(self, example: str, at: str, first: str) -> None:
+        worked = load_worked(example)
+        session = Session(worked, worked.trace, GIBIBYTE)
+        session.go(next(stage for stage in session.trace.stages if stage.name.split(".")[-1] == at))
+        app = ExploreApp(session, language("zh"), "dark")
+        async with app.run_test(size=(80, 24)) as pilot:
+            it = Exploring(app, session, language("zh"), pilot)
+            await it.settle()
+            label, *expected = first.split()
+            assert re.sub("[▌▐]", " ", rows(it)[label]).split() == expected
+
+    @pytest.mark.parametrize("stage", ["embedding", f"{ATTENTION}.q", f"{ATTENTION}.weights"])
+    def test_a_models_numbers_are_not_cut(self, sample: Model, stage: str) -> None:
+        trace = sample.trace(["我爱你"])
+        operand = trace[stage]
+        assert OperandGrid.around(operand, (0,) * len(operand.axes), 0).whole_digits is None
+
+
+class TestNames:
+    async def test_of_a_vocabulary_leave_no_gap(self, explore: Explore) -> None:
+        async with explore("我爱你", at="embedding") as it:
+            for label in "你爱我":
+                lines = it.lines(it.screen.query_one("#operand-1 MatrixView"))
+                assert any(line.startswith(f"▸{label}") for line in lines)
+                await it.press("k")
+
+    async def test_of_parts_of_an_emoji_are_whole_beside_a_sign_that_stands(self, explore: Explore) -> None:
+        async with explore("_👍🏽é") as it:
+            shown = it.text(it.screen.equation)
+            assert "tokenizer( “_👍⟨1f3fd⟩é” ) =" in shown
+            assert "⟨1f3fd⟩⟨1/4 f0⟩ " in shown
+            assert "…" not in shown

@@ -59,6 +59,19 @@ class TestPalette:
                 assert it.session.operand.name == stage
                 assert isinstance(it.top, Explorer)
 
+    @pytest.mark.parametrize(
+        ("typed", "stage"),
+        [("loss", "loss"), ("logits", "logits"), ("norm", "layers.0.attention.norm"), ("los", "losses")],
+    )
+    async def test_what_is_named_so_comes_first(self, explore: Explore, typed: str, stage: str) -> None:
+        async with explore("我爱你") as it:
+            await it.press("colon")
+            it.top.query_one(Input).value = typed
+            await it.until(lambda: it.text().count(typed) > 1)
+            await it.press("enter")
+            await it.until(lambda: isinstance(it.top, Explorer))
+            assert it.session.operand.name == stage
+
     async def test_runs_an_action(self, explore: Explore) -> None:
         async with explore("我爱你") as it:
             for action, opens in (("help", Help), ("predictions", Predictions)):

@@ -40,7 +40,7 @@ class TestStepping:
                 assert it.session.operand.shape_text in it.lines(it.screen.top)[0]
 
     async def test_heads(self, explore: Explore) -> None:
-        async with explore("我爱你", at=SCORES) as it:
+        async with explore("我爱你", at=SCORES, size=(160, 40)) as it:
             for key, head in (("right_square_bracket", 1), ("left_square_bracket", 0), ("left_square_bracket", 3)):
                 await it.press(key)
                 assert f"头 {head}（共 4）" in it.lines(it.screen.top)[0]
@@ -154,11 +154,13 @@ class TestFollowing:
             await it.press("escape")
             assert it.session.operand.name == "embedding"
 
-    async def test_a_constant_says_what_it_follows_from(self, explore: Explore) -> None:
+    async def test_a_constant_says_how_it_follows_from_the_position(self, explore: Explore) -> None:
         async with explore("我爱你", at="layers.0.attention.masked") as it:
             await it.click_on("1", it.screen.query_one("#operand-1"))
             assert it.session.operand.name == "mask"
-            assert it.say("number.follows") in it.text(it.screen.number)
+            query, key = it.session.cell[1:]
+            sign = "≤" if key <= query else ">"
+            assert f"m = {key} {sign} n = {query} → {int(key <= query)}" in it.text(it.screen.number)
 
     async def test_escape_at_the_start_does_nothing(self, explore: Explore) -> None:
         async with explore("我爱你") as it:
@@ -192,12 +194,35 @@ class TestView:
             assert it.text(it.screen.equation) == automatic
             assert len(shown) == 3
 
+    async def test_every_press_of_zoom_changes_what_is_seen(self, explore: Explore) -> None:
+        async with explore("我爱你", at="layers.0.attention.weights") as it:
+            before = it.text(it.screen.equation)
+            await it.press("z")
+            assert it.text(it.screen.equation) != before
+            # Numbers were there already.
+            assert it.screen.equation.zoom == "heat"
+            await it.press("z")
+            assert it.text(it.screen.equation) == before
+
+    async def test_zoom_says_where_nothing_can_change(self, explore: Explore) -> None:
+        async with explore("我爱你") as it:
+            await it.press("z")
+            assert it.say("pane.zoom_same") in it.text(it.screen.keys)
+            assert it.screen.equation.zoom == "auto"
+
+    @pytest.mark.parametrize("key", ["g", "m"])
+    async def test_zoom_is_not_for_pictures(self, explore: Explore, key: str) -> None:
+        async with explore("我爱你", at="layers.0.attention.weights") as it:
+            await it.press(key, "z")
+            assert it.say("pane.zoom_picture") in it.text(it.screen.keys)
+            assert it.screen.equation.zoom == "auto"
+
     @pytest.mark.parametrize(("size", "at_first"), [((80, 24), False), ((120, 40), True)])
     async def test_tree(self, explore: Explore, size: tuple[int, int], at_first: bool) -> None:
         async with explore("我爱你", at=SCORES, size=size) as it:
             for shown in (at_first, not at_first, at_first):
                 assert it.screen.tree_view.display is shown
-                assert ("第 1 层 · 注意力" in it.text()) is shown
+                assert ("层 1 · 注意力" in it.text()) is shown
                 await it.press("s")
 
     async def test_the_tree_marks_the_stage(self, explore: Explore) -> None:
@@ -207,8 +232,8 @@ class TestView:
             assert node.data is it.session.operand
             await it.press("right_curly_bracket")
             assert it.screen.tree_view.cursor_node is not node
-            assert "▾ 第 1 层 · 注意力" in it.text(it.screen.tree_view)
-            assert "▸ 第 0 层 · 注意力" in it.text(it.screen.tree_view)
+            assert "▾ 层 1 · 注意力" in it.text(it.screen.tree_view)
+            assert "▸ 层 0 · 注意力" in it.text(it.screen.tree_view)
 
     @pytest.mark.parametrize("theme", ["dark", "light"])
     async def test_theme(self, explore: Explore, theme: str) -> None:

@@ -151,6 +151,14 @@ class TestAppend:
             assert [token.label for token in it.session.trace.tokens[0]] == [*"我爱你。", "<eos>"]
             assert "<eos>" in it.lines(it.screen.top)[1]
 
+    async def test_nothing_is_written_after_the_end_of_a_translation(self, explore: Explore) -> None:
+        async with explore("我爱你。", model=load("tiny-translator"), lang="en", at="decoder.tokens") as it:
+            await it.until(lambda: it.session.trace.tokens[0][-1].label == "<eos>")
+            written = it.session.trace.tokens
+            await it.press("a")
+            assert it.say("predictions.ended") in "".join(it.lines(it.screen.keys))
+            assert it.session.trace.tokens == written
+
     async def test_past_the_last_position_is_refused(self, explore: Explore) -> None:
         async with explore("猫" * 256, at="tokens") as it:
             before = it.session.trace, it.text(it.screen.top)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from rich.cells import cell_len
@@ -16,7 +18,7 @@ from tui.views.attention import Attention, Limits, Picture
 from tui.views.graph import Graph
 from tui.views.links import CLEAR
 from tui.views.pens import pens
-from tui.views.shares import share_text
+from tui.views.shares import listed_text, share_text
 from tui.views.tokenrow import token_row
 
 WEIGHTS = "layers.0.attention.weights"
@@ -96,6 +98,47 @@ async def test_an_encoder_looks_ahead_below_the_tokens(bert: Model) -> None:
         assert "✕" not in it.text
 
 
+@pytest.mark.parametrize("height", [6, 7, 9])
+async def test_on_few_lines_only_what_the_token_looked_at_sees(sample: Model, height: int) -> None:
+    async with hung(Graph, sample, sample.trace("我爱你"), WEIGHTS, size=(76, height)) as it:
+        it.look(head=3)
+        weights = it.session.trace[WEIGHTS].value[0, 3]
+        clear = height == 9
+        drawn = {edge.query for layer in it.view._layers for edge in layer.edges}
+        assert drawn == ({0, 1, 2} if clear else {2})
+        # Of the arrows too.
+        arrows = "".join(it.lines[: it.find("爱").y]).count("▾")
+        assert (arrows == (weights[2] >= Limits().threshold).sum()) is not clear
+
+
+async def test_on_few_lines_an_encoders_token_has_them_all(bert: Model) -> None:
+    async with hung(Graph, bert, bert.trace("I like to code"), WEIGHTS, size=(76, 9)) as it:
+        last = len(it.session.trace.tokens[0]) - 1
+        for query in range(last + 1):
+            it.look(N=query)
+            edges = [edge for layer in it.view._layers for edge in layer.edges]
+            assert {edge.query for edge in edges} == {query}
+            row = it.find("␣like", below=1).y
+            assert (strokes_in("".join(it.lines[1:row])) > 0) is any(edge.key <= query for edge in edges)
+            assert (strokes_in("".join(it.lines[row + 2 : -1])) > 0) is any(edge.key > query for edge in edges)
+            assert it.say("graph.others") not in it.text
+            if query == last:
+                # Nothing is below: the arcs have all the lines.
+                assert row + 2 == len(it.lines) - 1
+
+
+@pytest.mark.parametrize("lang", ["zh", "en"])
+async def test_the_legend_names_all_that_is_drawn_whatever_is_shown(sample: Model, lang: str) -> None:
+    async with hung(Graph, sample, sample.trace("我爱你"), WEIGHTS, size=(80, 12), lang=lang) as it:
+        for _ in range(3):
+            for query in (1, 2):
+                it.look(N=query)
+                assert it.say("graph.others") in it.lines[0]
+                assert it.say("graph.from_here", token="我爱你"[query]) in it.lines[0]
+                assert (it.say("graph.masked") in it.lines[0]) is (query == 1)
+            it.view.cycle()
+
+
 async def test_two_texts_are_two_rows(translator: Model, translation: Trace) -> None:
     async with hung(Graph, translator, translation, "decoder.layers.1.cross_attention.scores") as it:
         above, below = it.find("␣love").y, it.find("爱").y
@@ -161,7 +204,7 @@ async def test_one_head_all_heads_and_their_mean(sample: Model) -> None:
         it.session.positions["H"] = 2
         it.view.update_cursor()
         # The arithmetic below the picture is a head's, and which head's is said.
-        assert it.say("graph.mean_below", head=2) in it.lines[0]
+        assert it.say("graph.mean_below", head=2) in it.lines[it.find(" → ").y]
         it.view.cycle()
         assert it.view.shown == "one"
 
@@ -172,7 +215,7 @@ async def test_each_head_says_how_strong_its_edge_is_and_which_way_edges_go(samp
         it.view.cycle()
         names = it.lines[it.find(it.say("graph.head", head=0), below=1).y]
         weights = it.session.trace[WEIGHTS].value[0, :, 1, 0].tolist()
-        assert all(number_text(weight) in names for weight in weights)
+        assert all(listed_text(weight) in names for weight in weights)
         # An arrow for each edge of 爱 that is drawn, in each of the heads; below the tokens what is cut.
         row = it.find("爱", below=2).y
         kept = Limits().keep(it.session.trace[WEIGHTS].value[0, :, 1], np.array([[True, True, False]] * 4))
@@ -185,12 +228,24 @@ async def test_each_head_says_how_strong_its_edge_is_and_which_way_edges_go(samp
 
 @pytest.mark.parametrize("text", ["我爱你", "The cat sat on the mat and the dog ran to it.", "从前有一个国王。" * 9])
 @pytest.mark.parametrize("size", [(76, 9), (116, 24)])
-async def test_a_weight_looks_the_same_wherever_it_stands(sample: Model, size: tuple[int, int], text: str) -> None:
-    async with hung(Graph, sample, sample.trace(text), WEIGHTS, size=size) as it:
+@pytest.mark.parametrize("stage", [WEIGHTS, "layers.1.attention.weights"])
+async def test_under_the_tokens_numbers_have_one_form(
+    sample: Model, size: tuple[int, int], text: str, stage: str
+) -> None:
+    async with hung(Graph, sample, sample.trace(text), stage, size=size) as it:
         for query, key in ((2, 1), (it.session.query, 0), (it.session.query, 2)):
-            it.look(N=query, M=key)
-            shown = number_text(float(it.session.trace[WEIGHTS].value[0, 0, query, key]))
-            assert sum(shown in line.split() for line in it.lines) == 2
+            it.look(head=1, N=query, M=key)
+            told = it.find(" → ").y
+            numbers = [line for line in it.lines[:told] if re.search(r"\d\.?\d|✕", line)][-1].split()
+            decimals = [len(number.partition(".")[2]) for number in numbers if "." in number]
+            assert len(set(decimals)) == 1
+            assert decimals[0] >= (2 if len(text) < 60 else 3)
+            assert not any("e" in number for number in numbers)
+            assert len({number.lstrip("<")[0] == "." for number in numbers if "." in number and number[0] != "1"}) == 1
+            # The weight looked at is said as the arithmetic says it, and rounded it is what stands under its token.
+            weight = float(it.session.trace[stage].value[0, 1, query, key])
+            assert number_text(weight) in it.lines[told].split()
+            assert any(number.startswith("<") or abs(float(number) - weight) < 0.005001 for number in numbers)
 
 
 async def test_what_is_drawn_and_under_which_limits_is_said(sample: Model) -> None:
@@ -255,8 +310,7 @@ async def test_of_hundreds_of_tokens_the_neighbourhood(sample: Model) -> None:
         count = len(it.session.trace.tokens[0])
         left_out = [int("".join(filter(str.isdigit, part.split()[0]))) for part in it.text.split("⋯")[1:]]
         picture = Picture(Attention(it.session.trace, it.session.trace[WEIGHTS], 0), 0, it.view.limits, 90, 4)
-        least = {4: len(number_text(float(picture.weights[90, 4])))}
-        shown = token_row(picture.attention.query_labels, 1, 74, picture.wanted, least)
+        shown = token_row(picture.attention.query_labels, 1, 74, picture.wanted)
         assert {90, 4, *(edge.key for edge in picture.own)} <= set(shown.places)
         assert sum(left_out) + len(shown.places) == count
 

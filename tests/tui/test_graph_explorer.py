@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.tui.exploring import Explore, squeeze
+from tui.arithmetic import number_text
 from tui.explanations import explained
 from tui.views.graph import Graph
 from tui.widgets.equation import Equation
@@ -14,18 +15,16 @@ async def test_the_graph_gives_way_where_attention_is_not_looked_at(explore: Exp
     async with explore("我爱你", at="layers.0.attention.weights") as it:
         await it.press("g")
         assert isinstance(it.screen.view, Graph)
-        await it.press("right")
-        assert (it.session.operand.name, type(it.screen.view)) == ("layers.0.attention.heads", Graph)
-        for name in ("concat", "output"):
+        for name, shape in (("heads", "N×d 3×16"), ("concat", "N×D 3×64"), ("output", "N×D 3×64")):
             await it.press("right")
             assert it.session.operand.name == f"layers.0.attention.{name}"
             assert isinstance(it.screen.view, Equation)
-            assert f"{name}  N×D 3×64" in it.text(it.screen.equation)
+            assert f"{name}  {shape}" in it.text(it.screen.equation)
             assert it.say("graph.title") not in it.text()
         await it.press("greater_than_sign")
         assert isinstance(it.screen.view, Equation)
         # It is back where attention is looked at again, with what was chosen in it …
-        it.screen.action_visit("layers.1.attention.scores")
+        it.screen.action_visit("layers.1.attention.weights")
         await it.settle()
         assert isinstance(it.screen.view, Graph)
         assert it.say("graph.title") in it.text()
@@ -45,13 +44,30 @@ async def test_the_graph_opens_at_the_attention_nearby(explore: Explore) -> None
 
 
 async def test_following_a_number_out_of_the_graph_and_coming_back(explore: Explore) -> None:
-    async with explore("我爱你", at="layers.0.attention.scores") as it:
+    async with explore("我爱你", at="layers.0.attention.weights") as it:
         await it.press("g", "enter")
-        assert it.session.operand.name == "layers.0.attention.q_rotated"
+        assert it.session.operand.name == "layers.0.attention.masked"
         assert isinstance(it.screen.view, Equation)
         await it.press("escape")
-        assert it.session.operand.name == "layers.0.attention.scores"
+        assert it.session.operand.name == "layers.0.attention.weights"
         assert isinstance(it.screen.view, Graph)
+
+
+@pytest.mark.parametrize("name", ["scores", "scaled", "masked", "heads"])
+@pytest.mark.parametrize("key", ["g", "m"])
+async def test_all_around_a_picture_is_of_the_weights_that_it_shows(explore: Explore, name: str, key: str) -> None:
+    async with explore("我爱你", at=f"layers.1.attention.{name}", size=(120, 40)) as it:
+        it.session.positions["H"] = 1
+        await it.press(key)
+        assert (it.session.operand.name, it.session.head) == ("layers.1.attention.weights", 1)
+        assert it.screen.picture is not None
+        weight = number_text(float(it.session.trace["layers.1.attention.weights"].value[it.session.cell]))
+        assert f"weights[{it.say('pane.head', head=1)}, 你, 我] = {weight}" in it.text(it.screen.number)
+        assert explained(it.session.operand, it.say, "title") in it.text(it.screen.explanation)
+        # The way leads on from there, without the picture.
+        await it.press("right")
+        assert it.session.operand.name == "layers.1.attention.heads"
+        assert it.screen.picture is None
 
 
 @pytest.mark.parametrize("lang", ["zh", "en"])
@@ -72,7 +88,8 @@ async def test_what_is_said_beside_the_graph_ends_with_a_sentence_and_help_has_i
             await it.press("g")
             said = it.lines(it.screen.explanation)
             more = it.say("number.more")
-            assert said[-1].rstrip().endswith(more)
+            # Behind the last line with room for it.
+            assert sum(line.rstrip().endswith(more) for line in said) == 1
             formula = it.session.stage.formula if it.session.stage else ""
             assert said[-1].rstrip().removesuffix(more).rstrip().endswith((mark, formula))
             await it.press("question_mark")

@@ -7,8 +7,9 @@ import pytest
 from numpy.typing import NDArray
 
 from engine.axes import Axis
+from engine.constants import Constant
 from engine.model import Model
-from engine.operand import Array, Constant, Index, Operand
+from engine.operand import Array, Index, Operand
 from engine.trace import Trace
 from engine.worked import load_worked
 from tui import grids
@@ -234,3 +235,25 @@ class TestMarks:
     def test_an_embedding_takes_a_token_and_its_entry(self, trace: Trace) -> None:
         assert self.marks(trace, "embedding", (0, 1, 8), 0) == (None, None, frozenset({(1, 0)}))
         assert self.marks(trace, "embedding", (0, 1, 8), 1) == (None, None, frozenset({(1983, 8)}))
+
+
+def test_a_single_column_of_a_matrix(trace: Trace) -> None:
+    probabilities = trace["probabilities"]
+    grid = OperandGrid(probabilities, (0, 0, 0), 0, only=507)
+    assert (grid.rows, grid.columns) == (probabilities.axes[1].size, 1)
+    assert grid.column_label(0) == probabilities.axes[2].label(507)
+    everything = grid.window(slice(None), slice(None))
+    assert everything.shape == (grid.rows, 1)
+    assert everything[:, 0].tolist() == probabilities.value[0, :, 507].tolist()
+    assert grid.cell(1, 0) == (0, 1, 507)
+    assert grid.place((0, 1, 507)) == (1, 0)
+    assert grid.marks((0, 1, 507)) == (None, None, frozenset({(1, 0)}))
+
+
+@pytest.mark.parametrize(
+    ("numbers", "digits"),
+    [([2, 0, -1], 0), ([5.1, 2.8, -np.inf], 1), ([0.25, 1, 0], 2), ([0.125, 0, 0], None), ([0.1 + 1e-6, 0, 0], None)],
+)
+def test_digits_that_say_all_of_a_matrix(numbers: list[float], digits: int | None) -> None:
+    operand = Counting(np.array([numbers], np.float32), "N", "D")
+    assert grid_of(operand, 0, 0).whole_digits == digits

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,8 +14,9 @@ from textual.geometry import Offset
 from engine.heads import description
 from engine.model import Model, load
 from engine.worked import load_worked
-from tests.tui.exploring import Explore
+from tests.tui.exploring import Explore, squeeze
 from tests.tui.pictures import hung
+from tui.explanations import explained
 from tui.language import language
 from tui.views.attention import Attention, attention_name, attention_stages
 from tui.views.graph import Graph
@@ -90,7 +92,7 @@ def test_levels_go_with_the_square_root_and_any_weight_is_seen() -> None:
 @pytest.mark.parametrize(("width", "height"), [(68, 6), (68, 17), (110, 30), (190, 50)])
 @pytest.mark.parametrize("wide", [False, True])
 def test_what_is_shown_fits(rows: int, columns: int, tokens: int, width: int, height: int, wide: bool) -> None:
-    found = plan(rows, columns, tokens, width, height, labels=True, wide=wide)
+    found = plan(rows, columns, tokens, width, height, label=8, wide=wide)
     assert found.columns * found.across <= width
     assert (found.rows - 1) * found.down + found.lines <= height
     assert found.width + 2 <= found.across
@@ -100,12 +102,12 @@ def test_what_is_shown_fits(rows: int, columns: int, tokens: int, width: int, he
 
 
 def test_all_heads_are_shown_where_they_can_be() -> None:
-    found = plan(2, 4, 3, 68, 7, labels=True, wide=False)
+    found = plan(2, 4, 3, 68, 7, label=8, wide=False)
     assert (found.rows, found.columns, found.labels, found.pixels) == (2, 4, "side", 6)
-    found = plan(12, 12, 40, 180, 60, labels=True, wide=False)
+    found = plan(12, 12, 40, 180, 60, label=8, wide=False)
     assert (found.rows, found.columns) == (12, 12)
     assert found.labels == "below"
-    assert plan(12, 12, 40, 180, 60, labels=False, wide=False).labels == "none"
+    assert plan(12, 12, 40, 180, 60, label=0, wide=False).labels == "none"
 
 
 # On the screen
@@ -237,10 +239,65 @@ async def test_what_is_said_of_the_numbers_is_not_cut(sample: Model, size: tuple
         whole = [it.say("heads.even_value")]
         assert first in (*whole, *(f"{whole[0]} · {it.say(f'heads.{name}')}" for name in ("note", "note_short")))
         assert last == it.say("heads.open")
-        # Measures are shown whole too, or it is said that there are more.
-        found = it.lines[it.find(it.say("heads.even_value")).y - 1].rstrip()
+        # All measures are shown, and whole, however many lines they take.
+        found = [line for line in it.lines if re.search(r" \d\.\d\d( \(|$)", line.rstrip())]
         measured = Attention(it.session.trace, it.session.trace[AT], 0).measures[0]
-        assert found.endswith("…") is (sum(f" {measure.value:.2f}" in found for measure in measured) < len(measured))
+        said = "\n".join(found[-2:])
+        for measure in measured:
+            even = "" if measure.name == "evenly" else f" ({measure.even:.2f})"
+            assert f"{it.say(f'heads.{measure.name}')} {measure.value:.2f}{even}" in said
+
+
+@pytest.mark.parametrize("height", [12, 13, 17])
+async def test_where_there_is_no_line_for_more_measures_it_is_said_that_there_are(sample: Model, height: int) -> None:
+    async with hung(HeadsMap, sample, sample.trace("我爱你"), AT, size=(76, height), lang="zh") as it:
+        found = it.lines[it.find(f"{it.say('heads.layer', layer=0)} · ").y].rstrip()
+        assert found.endswith("…") is (height < 14)
+        # What describes the head is there in any case.
+        assert it.say("heads.previous") in found
+
+
+@pytest.mark.parametrize(
+    ("width", "labels"), [(78, ["看前一个 0.94", "看自己 0.93"]), (60, ["前 0.94", "看自己 0.93"])]
+)
+async def test_labels_are_whole_where_they_fit(sample: Model, width: int, labels: list[str]) -> None:
+    async with hung(HeadsMap, sample, sample.trace("我爱你"), AT, size=(width, 18), lang="zh") as it:
+        named = next(line for line in it.lines[2:] if "0.94" in line)
+        assert re.findall(r"\S+ \d\.\d\d", named) == labels
+
+
+@pytest.mark.parametrize(("tokens", "key"), [(9, ""), (20, "dot"), (21, "dot_most")])
+async def test_what_a_dot_stands_for_is_said(sample: Model, tokens: int, key: str) -> None:
+    text = "从前有一个国王他有三个儿子一个大一个小三月"[:tokens]
+    trace = sample.trace(text)
+    assert len(trace.tokens[0]) == tokens
+    async with hung(HeadsMap, sample, trace, AT, size=(78, 18), lang="zh") as it:
+        named = {name: it.say(f"heads.{name}", down=r"(\d+)", across=r"(\d+)") for name in ("dot", "dot_most")}
+        found = {name: match for name, said in named.items() if (match := re.search(said, it.lines[0]))}
+        assert list(found) == ([key] if key else [])
+        frame = it.find("▐")
+        half = "▝" in it.text
+        # A line holds two dots, one above the other.
+        dots = 2 * sum("▐" in line for line in it.lines) + half
+        assert it.find("▌").x - frame.x - 1 == dots
+        if key:
+            assert found[key].groups() == (str(-(-tokens // dots)),) * 2
+
+
+async def test_the_frame_is_as_high_as_its_picture(sample: Model) -> None:
+    async with hung(HeadsMap, sample, sample.trace("我爱你"), AT, size=(78, 18)) as it:
+        across = it.find("▌").x - it.find("▐").x - 1
+        assert 2 * sum("▐" in line for line in it.lines) + ("▝" in it.text) == across
+        assert across % 3 == 0
+
+
+async def test_help_is_about_the_map_while_it_is_open(explore: Explore) -> None:
+    for lang in ("zh", "en"):
+        async with explore("我爱你", at=AT, lang=lang, size=(100, 50)) as it:
+            await it.press("m", "question_mark")
+            for name in ("about_map", "about_measures", "about_names"):
+                assert squeeze(it.say(f"heads.{name}")) in it.squeezed()
+            assert squeeze(explained(it.session.operand, it.say, "explain", it.session)) not in it.squeezed()
 
 
 # In the explorer
@@ -260,10 +317,10 @@ async def test_all_that_names_layer_and_head_follows_the_frame(explore: Explore)
         assert f"{it.say('way.layer', layer=0)} ▸ weights" in it.text(it.screen.way)
 
 
-async def test_another_head_of_the_layer_keeps_the_stage(explore: Explore) -> None:
-    async with explore("我爱你", at="layers.0.attention.scores") as it:
+async def test_another_head_of_the_layer_keeps_the_layer(explore: Explore) -> None:
+    async with explore("我爱你", at="layers.1.attention.scores") as it:
         await it.press("m", "l")
-        assert (it.session.operand.name, it.session.head) == ("layers.0.attention.scores", 1)
+        assert (it.session.operand.name, it.session.head) == ("layers.1.attention.weights", 1)
 
 
 @pytest.mark.parametrize("before", [("v",), ("v", "v")], ids=["all", "mean"])

@@ -129,9 +129,10 @@ def test_levels_of_signed_numbers() -> None:
 
 def test_levels_of_shares() -> None:
     palette = Palette.build(True, "truecolor", "#121212")
-    values = np.array([0.0, -0.0, 1e-9, 0.5, 1.0], np.float32)
+    values = np.array([0.0, -0.0, 1e-9, 1 / 64, 0.25, 1.0], np.float32)
     zero = palette.share_zero
-    assert palette.levels(values, "share", 1.0).tolist() == [ZERO, ZERO, zero, zero + 16, zero + 32]
+    # A quarter is in the middle: a weight among forty can be told from nothing.
+    assert palette.levels(values, "share", 1.0).tolist() == [ZERO, ZERO, zero, zero + 4, zero + 16, zero + 32]
 
 
 @pytest.mark.parametrize("kind", ["signed", "share", "mask", "ids"])
@@ -190,7 +191,15 @@ class TestLegend:
 
     def test_shares(self) -> None:
         palette = Palette.build(True, "truecolor", "#121212")
-        assert legend(palette, "share", 1.0, cells=3).plain == "0     1"
+        content = legend(palette, "share", 1.0, cells=3)
+        assert content.plain == "0     0.25     1"
+        painted = [
+            s.style.bgcolor for s in content.render_segments() if s.text.isspace() and s.style and s.style.bgcolor
+        ]
+        # The six cells stand for equal parts of the square root.
+        expected = palette.levels(np.array([(n + 0.5) / 6 for n in range(6)]) ** 2, "share", 1.0)
+        grounds = [palette.normal[level].bgcolor for level in expected]
+        assert [color for color in painted if not color.is_default] == grounds
 
     def test_all_of_one_sign(self) -> None:
         palette = Palette.build(True, "truecolor", "#121212")
@@ -200,10 +209,12 @@ class TestLegend:
         palette = Palette.build(True, "truecolor", "#121212")
         assert legend(palette, "mask", 1.0, masked="掩蔽 [red]").plain == "╱╱ 掩蔽 [red]"
 
-    def test_without_a_name_for_zero(self) -> None:
+    def test_zero_stands_on_the_middle_cell_of_a_narrow_one(self) -> None:
         palette = Palette.build(True, "truecolor", "#121212")
-        content = legend(palette, "signed", 2.0, low=-1.0, high=2.0, cells=1, zero=False)
-        assert content.plain == "−1    2"
+        content = legend(palette, "signed", 2.0, low=-1.0, high=2.0, cells=2, apart=False)
+        assert content.plain == "−1   0   2"
+        assert legend(palette, "share", 1.0, cells=2, apart=False).plain == "0   .25   1"
+        assert legend(palette, "signed", 2.0, low=0.0, high=2.0, cells=2, apart=False).plain == "0       2"
 
     def test_without_a_scale(self) -> None:
         palette = Palette.build(True, "truecolor", "#121212")
@@ -217,12 +228,11 @@ class TestLegend:
             (40, True, "−3.76      0      3.76   ╱╱ masked"),
             (32, True, "−3.76    0    3.76   ╱╱ masked"),
             (28, True, "−3.76   0   3.76   ╱╱ masked"),
-            (26, True, "−3.76    3.76   ╱╱ masked"),
             # Numbers in cells need no scale; colours do.
             (20, True, "╱╱ masked"),
             (24, False, "−3.76      0      3.76"),
             (20, False, "−3.76    0    3.76"),
-            (12, False, "−3.76    3.76"),
+            (17, False, "−3.76   0   3.76"),
         ],
     )
     async def test_the_word_on_masked_cells_outlives_the_gradient(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import re
 import stat
 from collections.abc import Callable
 from io import StringIO
@@ -53,9 +54,22 @@ def as_csv(*arguments: str) -> list[dict[str, str]]:
     return list(csv.DictReader(StringIO(report(*arguments, "--format", "csv"))))
 
 
+@pytest.mark.parametrize("stage", ["encoder.tokens", "logits"])
+def test_the_header_of_a_translation_names_both_texts(stage: str) -> None:
+    arguments = ["--model", "tiny-translator", "我爱你。", "猫", "--target", "I love", "--target", "A cat"]
+    lines = report(*arguments, "--stage", stage).splitlines()[1:6]
+    written = [(line.partition(":")[0], re.findall(r"(\S+) \d+(?:  |$)", line.partition(": ")[2])) for line in lines]
+    assert [(name, "".join(labels).replace("␣", " ")) for name, labels in written[:4]] == [
+        ("source 0", "我爱你。<eos>"),
+        ("target 0", "<pad>I love"),
+        ("source 1", "猫<eos>"),
+        ("target 1", "<pad>A cat"),
+    ]
+
+
 def test_json_of_everything(sample: Model, expected: dict[str, NDArray[Any]]) -> None:
     found = as_json("我爱你")
-    assert list(found) == ["model", "texts", "tokens", "stages"]
+    assert list(found) == ["model", "texts", "tokens", "stages", "foreseen"]
     assert (found["model"], found["texts"], found["tokens"]) == ("tiny-gpt", ["我爱你"], [["我", "爱", "你"]])
     assert [stage["name"] for stage in found["stages"]] == [stage.name for stage in sample.trace("我爱你")]
     by_name = {stage["name"]: stage for stage in found["stages"]}

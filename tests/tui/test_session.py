@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from engine.constants import Constant
 from engine.derivation import Reference
 from engine.model import Model
-from engine.operand import Constant, Operand, Weight
+from engine.operand import Operand, Weight
 from engine.stages import Stage
 from engine.trace import GIBIBYTE
 from tui.looking import axis_names

@@ -194,7 +194,7 @@ def test_another_size(run: Run) -> None:
     terminal.shows("scores B×H×N×M = 1×4×3×3 12/")
     terminal.resize(120, 40)
     # There is room for the tree now.
-    terminal.shows("第 1 层 · 注意力")
+    terminal.shows("层 1 · 注意力")
     terminal.press(RIGHT)
     terminal.is_at(13)
     terminal.press("q")

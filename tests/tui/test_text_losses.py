@@ -16,7 +16,7 @@ from tui.demo.check import faults
 from tui.demo.play import rehearsed
 from tui.language import language
 from tui.session import Session
-from tui.widgets.words import ThisNumber
+from tui.widgets.thisnumber import ThisNumber
 
 
 async def test_every_position_on_the_screen_of_predictions(explore: Explore, sample: Model) -> None:
@@ -59,6 +59,20 @@ async def test_the_mouse_chooses_a_position_and_opens_it(explore: Explore) -> No
         for _ in range(2):
             await it.click_on("我", it.app.screen.query_one("#bars"))
         assert it.say("predictions.title") in it.lines(it.app.screen.query_one("#bars"))[0]
+
+
+async def test_what_is_hardly_probable_is_not_shown_as_0(explore: Explore, sample: Model) -> None:
+    assert 0 < sample.trace("我爱你 like")["probabilities"].value[0, 2, 3281] < 0.00005
+    async with explore("我爱你 like", lang="en") as it:
+        await it.press("p", "tab")
+        rows = [line for line in it.lines(it.app.screen.query_one("#bars")) if "␣like" in line]
+        assert ["<0.0001" in row for row in rows] == [True]
+    # After a whole sentence nearly all goes to a few tokens, and the list goes on for long.
+    async with explore("我爱你。", lang="en") as it:
+        await it.press("p")
+        shown = it.lines(it.app.screen.query_one("#bars"))
+        assert sum("<0.0001" in line for line in shown) > 5
+        assert not any("0.0000" in line for line in shown)
 
 
 async def test_one_token_foresees_none(explore: Explore) -> None:

@@ -34,7 +34,7 @@ async def test_where_one_is_stands_there_in_full(explore: Explore, lang: str) ->
             for width in WIDTHS:
                 await it.resize(width, 24)
                 (line,) = it.lines(it.screen.way)
-                assert f"▸ {name.split('.')[-1]} " in line
+                assert f"▸ {name.split('.')[-1]} " in line or f"▸ {'.'.join(name.split('.')[-2:])} " in line
                 assert cell_len(line.rstrip()) <= width - 2
                 # What there is no room for is left out, not cut; only the text is shortened.
                 for stop in line.split("▸"):
@@ -90,6 +90,51 @@ async def test_what_a_decoder_begins_with_is_a_place_too(explore: Explore) -> No
         it.screen.action_visit("decoder.embedding")
         await it.settle()
         assert " decoder ▸ embedding " in it.text(it.screen.way)
+
+
+async def test_stages_of_one_name_are_told_apart_where_there_is_room(explore: Explore) -> None:
+    async with explore("我爱你", lang="en", size=(120, 24)) as it:
+        for name, shown in (
+            ("attention.residual", "attention.residual"),
+            ("mlp.residual", "mlp.residual"),
+            ("mlp.norm", "mlp.norm"),
+            ("attention.weights", "weights"),
+        ):
+            it.screen.action_visit(f"layers.1.{name}")
+            await it.settle()
+            assert f" layer 1 ▸ {shown} " in it.text(it.screen.way)
+        await it.resize(40, 24)
+        it.screen.action_visit("layers.1.mlp.residual")
+        await it.settle()
+        assert " layer 1 ▸ residual " in it.text(it.screen.way)
+
+
+@pytest.mark.parametrize(("width", "lang"), [(80, "zh"), (80, "en"), (120, "zh"), (160, "en")])
+async def test_the_top_line_does_not_jump_while_one_steps(explore: Explore, width: int, lang: str) -> None:
+    """The matrix's name stands where it stood, and how far one is is said in one form."""
+    async with explore("我爱你", lang=lang, size=(width, 40), at="embedding") as it:
+        names, forms = set(), set()
+        for stage in it.session.trace.stages[1:]:
+            it.screen.action_visit(stage.name)
+            await it.settle()
+            line = it.lines(it.screen.top)[0].rstrip()
+            last = stage.name.split(".")[-1]
+            names.add(cell_len(line[: line.rindex(f" {last} ") + 1]))
+            place, count = stage.position + 1, len(it.session.trace)
+            long = it.say("top.position", position=place, count=count)
+            assert line.endswith((f" {place}/{count}", long))
+            forms.add(line.endswith(long))
+        assert len(names) == 1
+        assert forms == {width >= 100}
+
+
+async def test_ends_of_the_text_that_are_cut_are_marked(explore: Explore) -> None:
+    async with explore(LONG * 2, lang="en", at="embedding") as it:
+        for query, before, after in ((0, False, True), (8, True, True), (len(it.session.tokens) - 1, True, False)):
+            it.screen.action_query(query)
+            await it.settle()
+            line = it.lines(it.screen.top)[1].split("   token ")[0]
+            assert (line.lstrip().startswith("…"), line.rstrip().endswith("…")) == (before, after)
 
 
 @pytest.mark.parametrize("lang", ["zh", "en"])

@@ -64,7 +64,7 @@ def test_the_printed_and_the_exact_figures_stand_under_each_other() -> None:
     assert "3 of 5" in lines[1]
     assert lines[2].split() == ["like", "file", "0.08", "0.21", "0.71", "0", "0"]
     assert lines[3].split()[:4] == ["computed", "0.0540", "0.2190", "0.7270"]
-    assert lines[4].split()[:4] == ["|Δ|", "0.0260", "0.0090", "0.0170"]
+    assert lines[4].split()[:4] == ["difference", "−0.0260", "+0.0090", "+0.0170"]
 
 
 def test_figures_that_agree_take_one_line() -> None:
@@ -99,14 +99,14 @@ async def test_the_files_row_stands_beside_the_computed_one(size: tuple[int, int
         await pilot.pause()
         await pilot.pause()
         lines = [strip.text for strip in app.screen._compositor.render_strips()]
-        rows = [line.split() for line in lines]
+        rows = [line.replace("▸", " ").split() for line in lines]
         # All five rows of the matrix, in numbers.
         for token in ("【BOS】", "I", "like", "you", "【EOS】"):
             assert any(token in row and sum("0." in part or part == "0" for part in row) >= 4 for row in rows), token
         text = "\n".join(lines)
         assert " ".join(text.split()).count("0.08 0.21 0.71 0 0") == 1
         assert "0.0540 0.2190 0.7270 0.0000 0.0000" in " ".join(text.split())
-        assert "0.0260 0.0090 0.0170" in " ".join(text.split())
+        assert "−0.0260 +0.0090 +0.0170" in " ".join(text.split())
 
 
 async def test_a_compared_stage_has_the_files_digits() -> None:
@@ -267,6 +267,9 @@ async def test_keys_that_do_nothing_here_are_not_shown() -> None:
         async with app.run_test(size=(120, 40)) as pilot:
             await pilot.pause()
             keys = str(app.screen.query_one(KeyBar).render())
-            shown[name] = {each for each, _ in FOOTER if f" {say(f'short.{each}')}" in keys}
+            # Where there are no layers, { and } go from part to part, and say so.
+            assert f" {say('short.layer')}" not in keys
+            said = {each: say(f"short.{'section' if each == 'layer' else each}") for each, _ in FOOTER}
+            shown[name] = {each for each, word in said.items() if f" {word}" in keys}
     assert shown["shapes"] == {"step", "layer", "move", "predictions", "help"}
     assert shown["cat-dog"] == {"step", "layer", "move", "graph", "help"}

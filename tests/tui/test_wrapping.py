@@ -107,3 +107,9 @@ class TestOpening:
 
     def test_only_what_is_cut_leaves_room(self) -> None:
         assert opening("One two. Three four.", 20, 1, after=6) == ["One two. Three four."]
+
+
+def test_a_key_stays_beside_what_it_does() -> None:
+    for width in range(8, 60):
+        for line in wrap("左边是用到的矩阵，右边是算出的矩阵；↑↓ 移动，⏎ 追溯，? 看全部按键。", width):
+            assert not line.endswith("⏎")

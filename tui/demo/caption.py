@@ -70,9 +70,12 @@ class Caption(ClickableText):
         right = Content.assemble(*buttons)
         hint = Content.styled(f"  {self._hint()}", "$quiet")
         free = width - right.cell_length
+        if player.away:
+            # Nothing else says how the demo goes on.
+            right, free = right + hint, free - hint.cell_length
         title = Content.styled(f"{cut(self._title, max(0, free - LEAST_BAR - 2))}  ", "$quiet")
         free -= title.cell_length
-        if free - hint.cell_length >= LEAST_BAR:
+        if not player.away and free - hint.cell_length >= LEAST_BAR:
             right, free = right + hint, free - hint.cell_length
         done = round(player.progress * free)
         bar = Content.assemble(("━" * done, "$accent"), ("─" * (free - done), "$panel"))

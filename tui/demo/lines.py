@@ -60,3 +60,15 @@ def _left_open(value: str) -> str:
     value = value.strip()
     opener = next((mark for mark in DELIMITERS if value.startswith(mark)), "")
     return opener if opener and opener not in value[3:] else ""
+
+
+def joined(text: str) -> list[str]:
+    """A caption's lines as one: between two Chinese characters a line's end is no blank."""
+    found: list[str] = []
+    for line in text.split("\n"):
+        line = line.strip()
+        if found and line and ord(found[-1][-1]) > 0x2E7F and ord(line[0]) > 0x2E7F:
+            found[-1] += line
+        elif line:
+            found.append(line)
+    return found

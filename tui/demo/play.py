@@ -56,5 +56,5 @@ def play(
         FileError: something about the demo, or its model, is wrong; nothing has been drawn.
     """
     rehearsal = rehearsed(path, say, instead=instead, memory=memory, load=load)
-    seconds = [rehearsal.seconds(number, say.code) for number in range(len(rehearsal.states))]
+    seconds = [rehearsal.seconds(number, say.code, alone=loop) for number in range(len(rehearsal.states))]
     return DemoApp(rehearsal, Player(seconds, speed, loop, rehearsal.number(start)), say, theme)

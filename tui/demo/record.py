@@ -16,7 +16,7 @@ from tui.demo.marks import Drawing, drawing
 from tui.demo.page import page
 from tui.demo.pictures import picture
 from tui.demo.play import rehearsed
-from tui.demo.rehearsal import OWN, Instead, Rehearsal, reading_time
+from tui.demo.rehearsal import OWN, Instead, Rehearsal
 from tui.demo.still import StillApp
 from tui.language import Language
 
@@ -65,7 +65,8 @@ def shots(
         taken = []
         async for number, app in scenes(rehearsal, say, size, theme, numbers=numbers, kind=StillApp):
             said = app.explorer.said
-            seconds = rehearsal.seconds(number, say.code) or reading_time(said, say.code)
+            seconds = rehearsal.seconds(number, say.code, alone=True)
+            assert seconds is not None
             name = rehearsal.states[number].scene.name
             taken.append(Shot(number, name, drawing(app), seconds / FASTER, title, said))
         return taken

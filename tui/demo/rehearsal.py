@@ -93,12 +93,15 @@ class Rehearsal:
         names = placeholders(self.states[number].scene.say[code])
         return any(facts.is_predicted(name.rpartition(".")[2]) for name in names)
 
-    def seconds(self, number: int, code: str) -> float | None:
-        """How long a scene stays; None where it waits for a key."""
+    def seconds(self, number: int, code: str, *, alone: bool = False) -> float | None:
+        """How long a scene stays; None where it waits for a key.
+
+        In a hall the demo is ``alone``, and nobody presses one: it then stays as long as reading takes.
+        """
         scene = self.states[number].scene
-        if scene.wait == "key":
+        if scene.wait == "key" and not alone:
             return None
-        return reading_time(scene.say[code], code) if scene.wait is None else float(scene.wait)
+        return reading_time(scene.say[code], code) if scene.wait in (None, "key") else float(scene.wait)
 
     def number(self, scene: str | None) -> int:
         """The number of a scene, from 0, by its name or by its number from 1.

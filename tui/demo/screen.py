@@ -17,6 +17,7 @@ from tui.demo.caption import Caption
 from tui.demo.player import Player
 from tui.demo.rehearsal import Rehearsal
 from tui.demo.script import View
+from tui.demo.walk import State
 from tui.language import Language
 from tui.screens.explorer import Explorer
 from tui.screens.help import Help
@@ -110,7 +111,7 @@ class DemoExplorer(Explorer):
         self._end_reading()
         if anew:
             self._new_trace(grow=False)
-        self._look_as(state.view)
+        self._look_as(state)
         # Pictures are shown when they have been laid out.
         self.call_after_refresh(self._speak)
 
@@ -123,14 +124,15 @@ class DemoExplorer(Explorer):
             if self.app.screen is bars:
                 bars.dismiss(None)
 
-    def _look_as(self, view: View) -> None:
+    def _look_as(self, state: State) -> None:
         """Show the stage as an equation, as a graph, or the map of all heads."""
+        view = state.view
         graph, heads = self._graph, self._heads_map
         if view.startswith("graph"):
             if graph is None or not graph.display:
                 self.action_graph()
             if self._graph is not None:
-                self._graph.limits, self._graph.shown = Limits(), SHOWN[view]
+                self._graph.limits, self._graph.shown = Limits(state.threshold), SHOWN[view]
         elif view == "heads":
             if heads is None or not heads.display:
                 self.action_heads_map()
@@ -172,7 +174,10 @@ class DemoExplorer(Explorer):
     def _fit(self) -> None:
         # The caption explains what is shown; where there is little room, the matrix gets it.
         self.explanation.welcome = False
-        self.explanation.brief = not self.player.away and self.size.height < TALL
+        small = not self.player.away and self.size.height < TALL
+        self.explanation.brief = small
+        # A picture says more in these lines than the arithmetic of one of its numbers.
+        self.number.brief = small and self.picture is not None
         super()._fit()
         if self._undrawn:
             # It does not know how high it is before it has been drawn once.
@@ -187,6 +192,8 @@ class DemoExplorer(Explorer):
             self.player.leave()
             self._update_captions()
             self._end_note()
+            if self._bars is not None:
+                self._bars.show_keys()
             self.call_after_refresh(self._fit)
 
     def show(self) -> None:

@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args
 
 from engine.checkpoints.files import read_bytes
 from engine.errors import FileError
-from tui.demo.lines import Lines
+from tui.demo.lines import Lines, joined
 from tui.language import LANGUAGES
 
 View = Literal["equation", "graph", "graph-all", "graph-mean", "heads", "predictions"]
@@ -22,7 +22,10 @@ VIEWS: tuple[View, ...] = get_args(View)
 FILE_LIMIT = 1 << 20
 
 DEMO_KEYS = ("title", "summary", "model", "text", "texts", "target", "scenes")
-SCENE_KEYS = ("name", "stage", "head", "cell", "view", "text", "append", "which", "worked", "say", "wait", "holds")
+SCENE_KEYS = (
+    *("name", "stage", "head", "cell", "view", "threshold", "text"),
+    *("append", "which", "worked", "say", "wait", "holds"),
+)
 
 CLAIM = re.compile(r"\s*([\w.-]+)\s*(<=|>=|!=|=|<|>)\s*(.+?)\s*$")
 NAME = re.compile(r"[\w-]+$")
@@ -49,6 +52,7 @@ class Scene:
         cell: the row and the column looked at, by number (from the end where negative) or by the token there.
         worked: a worked example, by its name or its file, to look at instead; false goes back to the text before it.
         text: what takes the place of the text looked at; after a worked example, what the demo's model is run on again.
+        threshold: the weight from which on the graph shows an edge; 0 for all of them.
         append: the token put at its end; true for the most probable one.
         which: the number of the text looked at, of several.
         say: the caption in each language, with ``{placeholders}``.
@@ -64,6 +68,7 @@ class Scene:
     head: int | None = None
     cell: tuple[int | str, ...] = ()
     view: View | None = None
+    threshold: float | None = None
     text: str | None = None
     append: str | bool = False
     which: int | None = None
@@ -194,6 +199,9 @@ class _Reader:
         view = table.get("view")
         if view is not None and view not in VIEWS:
             raise self._fault(number, "view", view, " | ".join(VIEWS))
+        threshold = table.get("threshold")
+        if threshold is not None and (type(threshold) not in (int, float) or not 0 <= threshold <= 1):
+            raise self._fault(number, "threshold", threshold, "0 | 0.05 | … 1")
         append = table.get("append", False)
         if not isinstance(append, str | bool):
             raise self._fault(number, "append", append, 'true | "…"')
@@ -218,6 +226,7 @@ class _Reader:
             self._of(table, number, "head", int, "0, 1, 2 …"),
             tuple(cell),
             view,
+            None if threshold is None else float(threshold),
             text,
             append,
             self._of(table, number, "which", int, "0, 1, 2 …"),
@@ -262,7 +271,7 @@ class _Reader:
         for code in value:
             if code not in LANGUAGES:
                 raise self._fault(scene, f"{key}.{code}", value[code], " | ".join(LANGUAGES))
-        return {code: " ".join(_joined(value[code])) for code in LANGUAGES}
+        return {code: " ".join(joined(value[code])) for code in LANGUAGES}
 
     def _claims(self, table: dict[str, Any], scene: int) -> tuple[Claim, ...]:
         claims = table.get("holds", [])
@@ -286,15 +295,3 @@ class _Reader:
 
 def _are_texts(texts: object) -> bool:
     return isinstance(texts, list) and bool(texts) and all(isinstance(each, str) and each.strip() for each in texts)
-
-
-def _joined(text: str) -> list[str]:
-    """A caption's lines as one: between two Chinese characters a line's end is no blank."""
-    joined: list[str] = []
-    for line in text.split("\n"):
-        line = line.strip()
-        if joined and line and ord(joined[-1][-1]) > 0x2E7F and ord(line[0]) > 0x2E7F:
-            joined[-1] += line
-        elif line:
-            joined.append(line)
-    return joined

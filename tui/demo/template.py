@@ -38,6 +38,7 @@ say.en = "“{{query}}” asks “{{key}}”: the product is {{value}}. The tabl
 [[scenes]]
 stage = "layers.0.attention.weights"
 view = "graph"                # {view}
+threshold = 0.1               # {threshold}
 holds = ["row_sum = 1"]       # {holds}
 wait = 12                     # {wait}
 say.zh = "softmax 之后，“{{query}}”看得最多的是“{{best}}”：{{best_value}}。"
@@ -60,7 +61,7 @@ def start(say: Language) -> str:
         name: say(f"demo_new.{name}")
         for name in (
             *("about", "model", "text", "scene", "name", "stage", "head", "cell"),
-            *("view", "holds", "wait", "edit", "append", "worked"),
+            *("view", "threshold", "holds", "wait", "edit", "append", "worked"),
         )
     }
     named = say("demo_new.placeholders") + " " + " ".join("{" + name + "}" for name in facts.names())

@@ -17,15 +17,23 @@ from tui.grids import matrix_axes
 from tui.language import Language
 from tui.report.selection import select
 from tui.session import Session
-from tui.views.attention import nearest_weights
+from tui.views.attention import Limits, nearest_weights
+from tui.views.graph import THRESHOLDS
 
 if TYPE_CHECKING:
     from engine.worked import Worked
 
+# The stages that a text has only where one of its tokens follows another.
+TOLD_OF_SUCCESSORS = ("targets", "losses", "loss")
+
 
 @dataclass(frozen=True)
 class State:
-    """Where a scene is: everything that the explorer must be put back to."""
+    """Where a scene is: everything that the explorer must be put back to.
+
+    Attributes:
+        threshold: the weight from which on the graph shows an edge.
+    """
 
     scene: Scene
     opened: Model | Worked
@@ -33,6 +41,7 @@ class State:
     stage: str
     positions: dict[str, int]
     view: View
+    threshold: float
 
     def session(self, memory: int) -> Session:
         """A session that stands there."""
@@ -83,7 +92,16 @@ class Walk:
         texts = texts or self._demo.texts
         if not targets and self._demo.target:
             targets = [self._demo.target] * len(texts)
-        return self._states(self._session(self._trace(texts, targets)), own)
+        trace = self._trace(texts, targets)
+        if max(trace.ends) == 0 and any(state.stage in TOLD_OF_SUCCESSORS for state in own):
+            raise FileError(
+                "demo-one-token",
+                "{file}: {token} is one token, and nothing follows it that could be predicted, which this demo is "
+                "about; give --text a longer text",
+                file=self._demo.path,
+                token=trace.tokens[0][0].label,
+            )
+        return self._states(self._session(trace), own)
 
     def _session(self, shown: Trace | Worked) -> Session:
         """A session on a run of the model, or on a worked example."""
@@ -93,13 +111,15 @@ class Walk:
 
     def _states(self, session: Session, own: Sequence[State] | None) -> list[State]:
         view: View = "equation"
+        threshold = Limits().threshold
         states = []
         for scene in self._demo.scenes:
             self._go(session, scene, None if own is None else own[scene.number])
             view = scene.view or view
+            threshold = threshold if scene.threshold is None else scene.threshold
             self._look_as(session, scene, view)
             name, positions = session.operand.name, dict(session.positions)
-            states.append(State(scene, session.opened, session.trace, name, positions, view))
+            states.append(State(scene, session.opened, session.trace, name, positions, view, threshold))
         return states
 
     def _texts_key(self) -> str:
@@ -257,11 +277,13 @@ class Walk:
         )
 
     def _look_as(self, session: Session, scene: Scene, view: View) -> None:
+        if scene.threshold not in (None, *THRESHOLDS):
+            raise self._missing(scene, "threshold", f"{scene.threshold:g}", ", ".join(f"{x:g}" for x in THRESHOLDS))
         picture = view.startswith("graph") or view == "heads"
         weights = nearest_weights(session.trace, session.trace.stages[session.position])
         if (picture and weights is None) or (view == "predictions" and not session.predicts):
             raise self._missing(scene, "view", view, "equation")
-        if picture and weights is not None and session.key_axis is None:
+        if picture and weights is not None:
             session.go(weights)
 
 

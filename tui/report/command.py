@@ -38,7 +38,7 @@ def report(asked: Asked, opened: Model | Worked, trace: Trace, say: Language) ->
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except OSError as error:
         name = shown(str(asked.output or "stdout"))
-        fail(say("cli.cannot_write", file=name, reason=error.strerror or error), UNUSABLE)
+        fail(say("cli.cannot_write", file=name, reason=say.phrase("reason", error.strerror or error)), UNUSABLE)
     return 0
 
 

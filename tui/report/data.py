@@ -17,6 +17,7 @@ from engine.ops import Successors, Tokenize
 from engine.stages import Stage
 from engine.trace import Trace
 from engine.worked import Worked
+from tui.report.losses import STAGES, loss_entries
 from tui.report.selection import Selection, head_axis
 
 # A vocabulary's labels are its index in tokenizer.json; writing thousands of them into every report helps nobody.
@@ -27,8 +28,8 @@ UNSEEN = re.compile("[\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
 
 
 def write_json(out: TextIO, model: Model | Worked, trace: Trace, chosen: Selection) -> None:
-    """One object: ``model``, ``texts``, ``tokens`` and ``stages``; −∞ stands as ``-Infinity``, as Python's json reads
-    it.
+    """One object: ``model``, ``texts``, ``tokens`` and ``stages``, and with the losses among them ``foreseen``, which
+    has for each text how every token was predicted; −∞ stands as ``-Infinity``, as Python's json reads it.
 
     Written stage by stage, so that no more than one is held as Python numbers.
     """
@@ -41,7 +42,11 @@ def write_json(out: TextIO, model: Model | Worked, trace: Trace, chosen: Selecti
     for number, stage in enumerate(chosen.stages):
         out.write(",\n" if number else "\n")
         json.dump(_entry(stage, chosen), out, ensure_ascii=False)
-    out.write("\n]}\n")
+    out.write("\n]")
+    if any(stage.name in STAGES for stage in chosen.stages):
+        foreseen = json.dumps(loss_entries(trace), ensure_ascii=False)
+        out.write(f',\n"foreseen": {UNSEEN.sub(_escaped, foreseen)}')
+    out.write("}\n")
 
 
 def _escaped(found: re.Match[str]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import product
 from typing import TextIO
 
@@ -14,11 +14,13 @@ from engine.axes import Axis
 from engine.model import Model
 from engine.operand import Array
 from engine.stages import Stage
+from engine.tokenizer import Token
 from engine.trace import Trace
 from tui.explanations import explained
 from tui.grids import kind_of
 from tui.language import Language
 from tui.report.attention import graph_lines, heads_lines
+from tui.report.losses import are_told_after, loss_lines
 from tui.report.selection import Selection
 from tui.views.attention import Attention, Limits, attention_stages
 from tui.widgets.numbers import NumberFormat, align
@@ -34,21 +36,35 @@ def write(out: TextIO, model: Model, trace: Trace, chosen: Selection, say: Langu
     """Every chosen stage in order. Long rows and columns are cut in the middle, and it is said how much is left out."""
     columns = width or shutil.get_terminal_size((PIPE_WIDTH, 24)).columns
     out.write(f"llm-explore · {model.name}\n")
-    for number, (text, tokens) in enumerate(zip(trace.texts, trace.tokens, strict=True)):
-        shown = "  ".join(f"{token.label} {token.id}" for token in tokens)
-        out.write(f"{say('report.text', number=number)} {shown}\n")
-        del text
+    for line in texts(trace, say):
+        out.write(f"{line}\n")
     for stage in chosen.stages:
         axes, value = chosen.part(stage)
         place = say("top.position", position=stage.position + 1, count=len(trace))
         out.write(f"\n{'─' * columns}\n{stage.name}   {stage.shape_text}   {place}\n")
         out.write(f"{explained(stage, say, 'title')}\n{stage.formula}\n")
-        for line in matrices(stage, axes, value, columns, say):
+        for line in matrices(stage, axes, value, columns, say, entries=entries_of(trace, stage)):
             out.write(f"{line}\n")
+        if are_told_after(stage, chosen):
+            out.writelines(f"{line}\n" for line in loss_lines(trace, say))
         if len(chosen.stages) == 1 and stage in attention_stages(trace):
             # One stage of attention has room for its other two pictures.
             for line in pictures(trace, stage, chosen.head, columns, say):
                 out.write(f"{line}\n")
+
+
+def texts(trace: Trace, say: Language) -> Iterator[str]:
+    """The tokens of every text with their ids; of an encoder-decoder, of both texts."""
+    for number, tokens in enumerate(trace.tokens):
+        if trace.source_tokens:
+            yield f"{say('report.source', number=number)} {_listed(trace.source_tokens[number])}"
+            yield f"{say('report.target', number=number)} {_listed(tokens)}"
+        else:
+            yield f"{say('report.text', number=number)} {_listed(tokens)}"
+
+
+def _listed(tokens: Sequence[Token]) -> str:
+    return "  ".join(f"{token.label} {token.id}" for token in tokens)
 
 
 def pictures(trace: Trace, stage: Stage, head: int | None, width: int, say: Language) -> Iterator[str]:
@@ -62,10 +78,24 @@ def pictures(trace: Trace, stage: Stage, head: int | None, width: int, say: Lang
         yield from heads_lines(trace, text, say)
 
 
+def entries_of(trace: Trace, stage: Stage) -> Axis | None:
+    """What the ids of a stage stand for where its rows do not say so: the targets, called as the predictions are."""
+    return trace["probabilities"].axes[-1] if stage.name == "targets" else None
+
+
 def matrices(
-    stage: Stage, axes: tuple[Axis, ...], value: Array, width: int, say: Language, digits: int | None = None
+    stage: Stage,
+    axes: tuple[Axis, ...],
+    value: Array,
+    width: int,
+    say: Language,
+    digits: int | None = None,
+    entries: Axis | None = None,
 ) -> Iterator[str]:
-    """The numbers as one table for every text and head, with so many ``digits`` after the point or as many as help."""
+    """The numbers as one table for every text and head, with so many ``digits`` after the point or as many as help.
+
+    Beside single numbers that are places along ``entries`` stands what is there.
+    """
     leading = axes[:-2] if len(axes) > 2 else axes[:1]
     for place in product(*(range(axis.size) for axis in leading)):
         names = [
@@ -80,7 +110,7 @@ def matrices(
         table = part[:, None] if part.ndim == 1 else part
         rows = axes[len(leading)]
         columns = axes[len(leading) + 1] if part.ndim == 2 else None
-        yield from _table(stage, rows, columns, table, place[0], width, say, digits)
+        yield from _table(stage, rows, columns, table, place[0], width, say, digits, entries)
 
 
 def _table(
@@ -92,6 +122,7 @@ def _table(
     width: int,
     say: Language,
     digits: int | None,
+    entries: Axis | None,
 ) -> Iterator[str]:
     finite = np.abs(table[np.isfinite(table)])
     format_ = NumberFormat.fitting(kind_of(stage), float(finite.max()) if finite.size else 1.0, digits)
@@ -110,7 +141,8 @@ def _table(
         numbers = "".join(
             align("⋯" if j is None else format_.text(float(table[i, j])), cell, "right") for j in shown_columns
         )
-        yield "  " + align(rows.label(i, text), LABEL_WIDTH, "left") + numbers
+        called = "" if entries is None or not entries.by_text else f"  {entries.label(int(table[i, 0]))}"
+        yield "  " + align(rows.label(i, text), LABEL_WIDTH, "left") + numbers + called
     if len(shown_columns) < table.shape[1] or table.shape[0] > MOST_ROWS:
         yield "  " + say("report.cut", rows=table.shape[0], columns=table.shape[1])
 

@@ -12,8 +12,9 @@ from engine.worked import Comparison, Worked, load_worked, shipped_worked
 from tui.comparing import aligned, columns, digits, names
 from tui.explanations import explained
 from tui.language import Language
+from tui.report.losses import are_told_after, loss_lines
 from tui.report.selection import Selection
-from tui.report.text import LABEL_WIDTH, MOST_ROWS, PIPE_WIDTH, matrices
+from tui.report.text import LABEL_WIDTH, MOST_ROWS, PIPE_WIDTH, entries_of, matrices
 from tui.widgets.numbers import align, cut
 from tui.wrapping import wrap
 
@@ -33,9 +34,12 @@ def write(out: TextIO, worked: Worked, chosen: Selection, say: Language, width: 
         comparison = compared.get(stage.name)
         # A number that the file gives is to be compared digit by digit.
         shown = None if comparison is None else digits(comparison) or None
-        out.writelines(f"{line}\n" for line in matrices(stage, axes, value, columns, say, shown))
+        entries = entries_of(worked.trace, stage)
+        out.writelines(f"{line}\n" for line in matrices(stage, axes, value, columns, say, shown, entries))
         if comparison is not None:
             out.writelines(f"{line}\n" for line in comparison_lines(comparison, columns, say))
+        if are_told_after(stage, chosen):
+            out.writelines(f"{line}\n" for line in loss_lines(worked.trace, say))
 
 
 def comparison_lines(comparison: Comparison, width: int, say: Language) -> Iterator[str]:

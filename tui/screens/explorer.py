@@ -15,7 +15,6 @@ from engine.errors import EngineError
 from engine.generation import predictions
 from engine.stages import Stage
 from tui.actions import ACTIONS
-from tui.layout import ZOOMS
 from tui.screens.stage_view import StageView
 from tui.widgets.equation import Equation
 
@@ -232,8 +231,12 @@ class Explorer(StageView):
             self._graph.cycle()
 
     def action_zoom(self) -> None:
-        self.equation.zoom = ZOOMS[(ZOOMS.index(self.equation.zoom) + 1) % len(ZOOMS)]
-        self._say_briefly(self.say(f"pane.zoom_{self.equation.zoom}"))
+        if self.picture is not None:
+            self._say_briefly(self.say("pane.zoom_picture"))
+        elif self.equation.zoom_on():
+            self._say_briefly(self.say(f"pane.zoom_{self.equation.zoom}"))
+        else:
+            self._say_briefly(self.say("pane.zoom_same"))
 
     def action_tree(self) -> None:
         shown = self.tree_view.display and self.tree_view.size.width > 0
@@ -267,7 +270,8 @@ class Explorer(StageView):
             trace = self.session.trace
             self._when_computed(trace.before_row(trace["probabilities"]), then)
         else:
-            self._say_briefly(self.say("predictions.none"))
+            worked = self.session.notes(self.say.code) is not None
+            self._say_briefly(self.say("predictions.none_worked" if worked else "predictions.none"))
 
     def _choose_next(self) -> None:
         from tui.screens.predictions import Predictions
@@ -286,6 +290,10 @@ class Explorer(StageView):
             return
         if not self.session.changeable:
             self._say_briefly(self.say("worked.fixed"))
+            return
+        if self.session.ended_before(choice[1]):
+            self._say_briefly(self.say("predictions.ended"))
+            self.show()
             return
         try:
             self.session.put(*choice)
@@ -346,5 +354,8 @@ class Explorer(StageView):
     def action_help(self) -> None:
         from tui.screens.help import Help
 
-        about = (*(self.session.notes(self.say.code) or ()), *self.explanation.unsaid)
+        about = [*(self.session.notes(self.say.code) or ()), *self.explanation.unsaid]
+        if self._heads_map is not None and self._heads_map.display:
+            # What hides the stage's own words explains itself.
+            about = self._heads_map.about
         self.app.push_screen(Help(self.say, about=list(dict.fromkeys(about))))

@@ -17,11 +17,12 @@ from engine.generation import Prediction, TextLoss, predictions, text_loss
 from tui.language import Language
 from tui.screens.stage_view import AT_ONCE
 from tui.session import Session
+from tui.views.foreseen import heading, line, mean_line
+from tui.views.shares import predicted_text
 from tui.widgets.clickable import ClickableText, clickable
 from tui.widgets.numbers import align
 
 LABEL_WIDTH = 24
-LOSS_COLUMNS = (("position", 20), ("next", 16), ("probability", 10), ("loss", 8), ("rank", 8))
 WIDEST_BAR = 72
 BLOCKS = " ▏▎▍▌▋▊▉█"
 
@@ -159,22 +160,12 @@ class Predictions(ModalScreen[tuple[int, int] | None]):
         first = max(0, min(self.at - height // 2, len(found.outcomes) - height))
         lines = [
             Content.styled(say("losses.title"), "bold $accent"),
-            Content(say("losses.mean", count=len(found.outcomes), mean=found.mean, perplexity=found.perplexity)),
-            Content.styled(
-                "".join(align(say(f"losses.{name}"), size, "left") for name, size in LOSS_COLUMNS), "$quiet"
-            ),
+            Content(mean_line(found, say)),
+            Content.styled(heading(say), "$quiet"),
         ]
         for outcome in found.outcomes[first : first + height]:
             here = outcome.position == self.at
-            cells = (
-                (f"{'▸' if here else ' '}{outcome.position:>4}  {outcome.token}", LOSS_COLUMNS[0][1]),
-                (outcome.label, LOSS_COLUMNS[1][1]),
-                (f"{outcome.probability:.4f}", LOSS_COLUMNS[2][1]),
-                (f"{outcome.loss:.3f}", LOSS_COLUMNS[3][1]),
-                (str(outcome.rank), LOSS_COLUMNS[4][1]),
-            )
-            style = "bold $accent" if here else ""
-            row = Content.styled("".join(align(text, size, "left") for text, size in cells), style)
+            row = Content.styled(line(outcome, "▸" if here else " "), "bold $accent" if here else "")
             bar = Content.styled(_bar(outcome.probability, max(0, min(WIDEST_BAR, self.size.width - 68))), "$secondary")
             lines.append(clickable(row + bar, f"screen.look({outcome.position})"))
         return lines
@@ -205,7 +196,7 @@ class Predictions(ModalScreen[tuple[int, int] | None]):
                     Content.assemble(
                         ("▸ " if here else "  ", "bold $accent"),
                         (align(guess.label, LABEL_WIDTH, "left"), "bold $accent" if here else ""),
-                        (f"{guess.probability:7.4f} ", ""),
+                        (f"{predicted_text(guess.probability):>7} ", ""),
                         (_bar(guess.probability, room), "$accent" if here else "$secondary"),
                     ),
                     f"screen.pick({number})",
@@ -216,7 +207,7 @@ class Predictions(ModalScreen[tuple[int, int] | None]):
             Content.assemble(
                 "  ",
                 (align(say("predictions.rest", count=count - len(self._guesses)), LABEL_WIDTH, "left"), "$quiet"),
-                (f"{max(rest, 0.0):7.4f} ", "$quiet"),
+                (f"{predicted_text(max(rest, 0.0)):>7} ", "$quiet"),
                 (_bar(max(rest, 0.0), room), "$panel"),
             )
         )

@@ -20,9 +20,10 @@ from tui.widgets.editor import Editor
 from tui.widgets.equation import LEGEND, TITLE_AND_HEADER, Equation
 from tui.widgets.keybar import KeyBar
 from tui.widgets.stagetree import StageTree
+from tui.widgets.thisnumber import ThisNumber
 from tui.widgets.topbar import TopBar
 from tui.widgets.way import Way
-from tui.widgets.words import Explanation, ThisNumber
+from tui.widgets.words import Explanation
 
 # About this many multiplications are done before a frame is late; more are left to a thread.
 AT_ONCE = 50_000_000
@@ -161,7 +162,6 @@ class StageView(Background):
         self.number.rows = 2 if self.has_class("-narrow") else 12 if self.has_class("-wide") else 4
         self.equation.row_room = self._row_room()
         self.view.update()
-        self.number.room = self._number_room()
         self.number.update_number()
         self._fit()
         self.top.update_place()
@@ -172,19 +172,30 @@ class StageView(Background):
         height = self.query_one("#middle").size.height
         return 0 if self.has_class("-narrow") else height * 2 // 3 if self.has_class("-wide") else height // 3
 
-    def _number_room(self) -> int:
-        """How many lines the arithmetic may take: below a small matrix, what that and the stage's title leave."""
-        if self.picture is not None or self.has_class("-wide"):
-            return 99
-        return self.query_one("#middle").size.height - self.equation.least_lines - 2
-
     def _fit(self) -> None:
-        """Share the lines: the words follow the equation where both fit; else the equation gets what they leave."""
+        """Share the lines, with a blank one before the arithmetic only where nothing is left out for it."""
+        blank = not self.has_class("-narrow")
+        self._share(1 + blank)
+        if blank and (self.explanation.unsaid or not self.number.whole):
+            blank = False
+            self._share(1)
+        self.number.styles.margin = (int(blank), 0, 0, 0)
+
+    def _share(self, between: int) -> None:
+        """Share the lines: the words follow the equation where both fit; else the equation gets what they leave.
+
+        What the stage is and does, in a sentence at least, comes before terms of sums; then the number's last step, and
+        then rows of a matrix of which some remain.
+        """
         height = self.query_one("#middle").size.height
         beside = self.has_class("-wide")
-        # The line between equation and words, and one before the arithmetic where there is room.
-        between = 1 if self.has_class("-narrow") else 2
         view = self.view
+        whole = 0 if beside else LEAST_PICTURE if self.picture is not None else self.equation.least_lines
+        if self.picture is not None and view.lines:
+            whole = min(whole, view.lines)
+        fewest = min(whole, LEAST_ARCS)
+        said = self.explanation.least
+        self.number.fit(max(0, height - between - whole - said), max(2, height - between - fewest))
         # The map of many heads is for finding one; what is said about the stage can wait.
         column = self.query_one("#words")
         column.display = beside or view is not self._heads_map or view.lines + 8 < height
@@ -194,6 +205,7 @@ class StageView(Background):
             left = height - self.number.lines - between
             most = max(LEAST_ARCS, left - (left >= LEAST_PICTURE))
             least = min(view.lines or LEAST_PICTURE, LEAST_PICTURE, most)
+        least = max(fewest, min(least, height - between - self.number.lines - said))
         self.explanation.room = height - self.number.lines - between - (0 if beside else least)
         self.explanation.update_words()
         words = self.explanation.lines + self.number.lines + between
@@ -216,7 +228,6 @@ class StageView(Background):
         """The cell looked at is another one of the same matrix."""
         if self._waiting is None:
             self.view.update_cursor()
-            self.number.room = self._number_room()
             self.number.update_number()
             self.top.update_place()
             if self.session.operand.axes[-1].symbol in ("M", "N") or self.session.query:

@@ -48,8 +48,12 @@ class Halves:
     ahead: int
 
     @classmethod
-    def of(cls, lines: int, ahead: bool, cut: bool) -> Halves:
-        """As much room for both where tokens may look ahead; else a little below for what is cut, if anything is."""
+    def of(cls, lines: int, ahead: bool, cut: bool, *, back: bool = True) -> Halves:
+        """As much room for both where there are edges ahead and ``back``; all of it for those ahead if they are alone;
+        else a little below for what is cut, if anything is.
+        """
+        if ahead and not back:
+            return cls(0, lines)
         below = lines // 2 if ahead else min(4, lines * 2 // 5 if lines < 9 else lines // 4) if cut else 0
         return cls(lines - below, below)
 
@@ -182,11 +186,8 @@ def write_weights(sheet: Sheet, picture: Picture, row: TokenRow, y: int, ink: Pe
         if not picture.sight[picture.query, token]:
             text, style = CROSS, ink.quiet
         else:
-            here = token == picture.key
-            text = share_text(
-                float(picture.weights[picture.query, token]), place.width if here else max(3, row.number_width)
-            )
+            text = share_text(float(picture.weights[picture.query, token]), row.number_width)
             style = ink.number if token in shown else ink.quiet
-            if here:
+            if token == picture.key:
                 style = ink.bold if token in shown else ink.strong
         sheet.write(place.left + (place.width - len(text)) // 2, y, text, style)

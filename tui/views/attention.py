@@ -46,11 +46,11 @@ def nearest_weights(trace: Trace, here: Stage) -> Stage | None:
 
 
 def shows_attention(operand: object) -> bool:
-    """Whether a picture of attention goes with what is looked at: the stages from the scores to the heads' results."""
-    if not isinstance(operand, Stage):
-        return False
-    weighed = any(isinstance(each, Stage) and _holds_weights(each) for each in operand.inputs)
-    return weighed or [axis.symbol for axis in operand.axes] == SYMBOLS
+    """Whether a picture of attention goes with what is looked at: the weights alone, for it is their picture.
+
+    Beside any other stage, be it the scores, its numbers would contradict the words and the arithmetic.
+    """
+    return isinstance(operand, Stage) and _holds_weights(operand)
 
 
 def attention_name(stage: Stage, say: Language) -> str:

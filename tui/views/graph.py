@@ -11,7 +11,6 @@ from textual.geometry import Region
 from textual.message import Message
 
 from engine.stages import Stage
-from tui.arithmetic import number_text
 from tui.language import Language
 from tui.looking import axis_name
 from tui.session import Session
@@ -21,7 +20,7 @@ from tui.views.attention import Attention, Limits, Picture, nearest_weights, nee
 from tui.views.links import draw_links, links, middles, write_row
 from tui.views.panels import Panel, arranged, draw_panel, wished
 from tui.views.pens import Pens, pens
-from tui.views.sheet import Group, Part, Sheet
+from tui.views.sheet import APART, Group, Part, Sheet, cells
 from tui.views.tokenrow import TokenRow, token_row
 
 Shown = Literal["one", "all", "mean"]
@@ -35,8 +34,8 @@ TOPS = (1, 2, 3, 5, 8, 12, 20, None)
 NODE = 2
 # From these heights on there are two lines to read below, and blank lines between the parts.
 TWO_LINES, AIRY = 11, 14
-# From this width on there is room for the name of the stage.
-ROOMY = 100
+# On fewer lines than these, for each direction, the arcs of all tokens are a comb in which none can be followed.
+CLEAR = 5
 # Lines between the two rows of tokens.
 LEAST_LINKS, MOST_LINKS = 2, 12
 
@@ -187,19 +186,28 @@ class Graph(Sheet):
         self._lines = natural + 5
         if heading:
             others = any(edge.query != picture.query for layer in self._layers for edge in layer.edges)
-            self.write_line(0, self._title(picture, len(panels), ink), captions.legend(picture, others, self._say, ink))
+            legend = captions.legend(picture, others, self._say, ink)
+            title, *more = self._title(picture, len(panels), ink)
+            # What the strokes mean is worth more than that this is a graph.
+            long = sum(map(cells, (title, *more, *legend))) + APART > width - 2
+            self.write_line(0, [title[1:] if long else title, *more], legend)
         self._write_reading(picture, min(height - reading, area.y + taken + air), reading, ink)
 
     # Each draws in an area, and gives the lines that it took and those that it would take.
 
     def _draw_one(self, picture: Picture, area: Region, ink: Pens) -> tuple[int, int]:
         attention = picture.attention
-        row = token_row(attention.query_labels, area.x, area.width, picture.wanted, self._exact(picture))
+        row = token_row(attention.query_labels, area.x, area.width, picture.wanted)
         natural = natural_lines(row.span, attention.looks_ahead, not picture.sight.all()) + NODE
         lines = min(area.height, natural)
         drawn = Region(0, area.y, area.right, lines)
-        halves = Halves.of(lines - NODE, attention.looks_ahead, any(key in row.places for key in picture.cut))
-        self._layers = draw_arcs(self, picture, picture.edges(row.places), ports(row), drawn, halves, ink)
+        edges, back, ahead = picture.edges(row.places), True, attention.looks_ahead
+        if lines - NODE < CLEAR * (1 + ahead):
+            edges = [edge for edge in picture.own if edge.key in row.places]
+            back = any(edge.key <= edge.query for edge in edges)
+            ahead = any(edge.key > edge.query for edge in edges)
+        halves = Halves.of(lines - NODE, ahead, any(key in row.places for key in picture.cut), back=back)
+        self._layers = draw_arcs(self, picture, edges, ports(row), drawn, halves, ink)
         self._keys_shown = row.places
         y = area.y + halves.back
         write_tokens(self, picture, row, y, ink)
@@ -211,7 +219,7 @@ class Graph(Sheet):
     def _draw_two(self, picture: Picture, area: Region, ink: Pens) -> tuple[int, int]:
         attention = picture.attention
         queries = token_row(attention.query_labels, area.x, area.width, [picture.query])
-        keys = token_row(attention.key_labels, area.x, area.width, picture.keys_wanted, self._exact(picture))
+        keys = token_row(attention.key_labels, area.x, area.width, picture.keys_wanted)
         between = max(LEAST_LINKS, min(MOST_LINKS, area.height - 1 - NODE))
         write_row(self, queries, picture.query, area.y, ink.query, ink)
         edges = links(picture, queries.places, between)
@@ -236,12 +244,6 @@ class Graph(Sheet):
         rows = len({panel.area.y for panel in panels})
         return panels[-1].area.bottom - panels[0].area.y, rows * wished(picture).height
 
-    @staticmethod
-    def _exact(picture: Picture) -> dict[int, int]:
-        """The cells of the weight looked at: with all the digits that it has in the lines below the picture."""
-        weight = float(picture.weights[picture.query, picture.key])
-        return {picture.key: len(number_text(weight))} if picture.sight[picture.query, picture.key] else {}
-
     def _spot_row(self, row: TokenRow, y: int, call: Callable[[int], object]) -> None:
         for token, place in row.places.items():
             self.spot(Region(place.left, y, place.width, 1), partial(call, token))
@@ -253,14 +255,12 @@ class Graph(Sheet):
         what = {
             "one": say("graph.head", head=picture.head),
             "all": say("graph.all", count=count),
-            "mean": say("graph.mean", count=count) + say("graph.mean_below", head=self._session.head),
+            "mean": say("graph.mean", count=count),
         }[self.shown]
         if 0 < panels < count:
             what = say("graph.some", shown=panels, count=count)
-        stage = picture.attention.stage
-        place = f" · {stage.name}" if stage is not self._session.stage and self.extent.width >= ROOMY else ""
         after = SHOWN[(SHOWN.index(self.shown) + 1) % len(SHOWN)]
-        title = [Part(say("graph.title"), ink.bold), Part(f"  {what}{place}", ink.quiet)]
+        title = [Part(f"{say('graph.title')}  ", ink.bold), Part(what, ink.quiet)]
         other = [Part("   v ", ink.bold, self.cycle), Part(say(f"graph.show_{after}"), ink.quiet, self.cycle)]
         return [title, other] if count > 1 else [title]
 
@@ -284,6 +284,9 @@ class Graph(Sheet):
     def _write_reading(self, picture: Picture, y: int, lines: int, ink: Pens) -> None:
         limits = self._limits(ink)
         edge = captions.edge(picture, self.shown == "all", self._say, ink)
+        if picture.head is None:
+            # Where the weight stands that differs from the arithmetic's.
+            edge = [*edge, Part(self._say("graph.mean_below", head=self._session.head), ink.quiet)]
         drawn, *more = captions.drawn(picture, self._keys_shown, self._say, ink)
         if lines == 1:
             self.write_line(y, [edge, drawn], limits)

@@ -12,8 +12,10 @@ LARGEST, SMALLEST = 24, 4
 MOST_PIXELS = 4
 # Cells for a frame, left and right.
 FRAME = 2
-# A label beside a map, and under one.
+# A short label beside a map, and under one.
 SIDE, BELOW = 7, 6
+# Beside a label are the frame and two blanks; under a map, a number stands behind it and a blank before the next.
+AROUND_SIDE, AROUND_BELOW = 3, 6
 # The next map need not be farther away than this.
 APART = 18
 # Labels may make the maps smaller, but not smaller than this share.
@@ -34,26 +36,25 @@ class Plan:
     columns: int
 
 
-def plan(rows: int, columns: int, tokens: int, width: int, height: int, *, labels: bool, wide: bool) -> Plan:
+def plan(rows: int, columns: int, tokens: int, width: int, height: int, *, label: int, wide: bool) -> Plan:
     """The largest maps with which all heads can be seen; where they are too many, small ones and as many as fit.
 
     Args:
         rows: how many layers (or attentions).
         columns: the most heads of one.
         tokens: the longer side of the largest matrix.
-        labels: whether any head has a label.
+        label: the cells of the longest label that a head has; 0 if none has one.
         wide: whether a pixel takes two cells of a line, instead of the half of one.
     """
     sizes = _sizes(tokens)
     bare = next((found for size in sizes if (found := _fit(size, rows, columns, width, height, "none", wide))), None)
     if bare is None:
         return _some(rows, columns, sizes[-1], width, height, wide)
-    if labels:
-        for size in sizes:
-            if size < WORTH * bare.pixels:
-                break
+    # Whole labels are worth a smaller map; where there is no room for them, short ones are.
+    for cells in (label, 1) if label else ():
+        for size in (size for size in sizes if size >= WORTH * bare.pixels):
             for side in ("side", "below"):
-                found = _fit(size, rows, columns, width, height, side, wide)
+                found = _fit(size, rows, columns, width, height, side, wide, cells)
                 if found is not None:
                     return found
     return bare
@@ -70,12 +71,18 @@ def _room(size: int, wide: bool) -> tuple[int, int, int]:
     return (2 * size, size, 1) if wide else (size, (size + 1) // 2, 1 - size % 2)
 
 
-def _fit(size: int, rows: int, columns: int, width: int, height: int, labels: Labels, wide: bool) -> Plan | None:
+def _fit(
+    size: int, rows: int, columns: int, width: int, height: int, labels: Labels, wide: bool, label: int = 0
+) -> Plan | None:
     own, lines, blank = _room(size, wide)
     down = lines + (1 if labels == "below" else blank)
     across = min(width // columns, own + APART)
-    least = own + FRAME + (SIDE if labels == "side" else 0)
-    fits = across >= (max(least, BELOW) if labels == "below" else least) and lines >= (2 if labels == "side" else 1)
+    least = {
+        "none": own + FRAME,
+        "side": own + max(FRAME + SIDE, AROUND_SIDE + label),
+        "below": max(own + FRAME, BELOW, AROUND_BELOW + label),
+    }[labels]
+    fits = across >= least and lines >= (2 if labels == "side" else 1)
     needed = rows * down - (0 if labels == "below" else blank)
     if not fits or needed > height:
         return None

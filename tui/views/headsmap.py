@@ -16,10 +16,11 @@ from engine.stages import Stage
 from engine.trace import Trace
 from tui.language import Language
 from tui.session import Session
+from tui.views import headswords
 from tui.views.attention import Attention, attention_name, attention_stages, nearest_weights, needed
 from tui.views.headsgrid import Plan, plan
 from tui.views.pens import Pens, pens
-from tui.views.sheet import APART, Group, Part, Sheet
+from tui.views.sheet import APART, Part, Sheet
 from tui.views.thumbnails import LEVELS, SHADES, Raster, half_blocks, levels, pixels
 from tui.widgets.palette import Palette
 
@@ -64,7 +65,8 @@ class HeadsMap(Sheet):
         self._trace: Trace | None = None
         self._attentions: list[Attention] = []
         self._pictures: dict[tuple[int, Raster], NDArray[np.float32]] = {}
-        self._described = False
+        # The cells of the longest label.
+        self._label = 0
         self._here: Place = (0, 0)
 
     # What is to be shown
@@ -82,7 +84,8 @@ class HeadsMap(Sheet):
                 Attention(session.trace, stage, session.text) for stage in attention_stages(session.trace)
             ]
             self._pictures.clear()
-            self._described = any(description(head) for each in self._attentions for head in each.measures)
+            found = [description(head) for each in self._attentions for head in each.measures]
+            self._label = max((cell_len(self._say(f"heads.{best.name}")) for best in found if best), default=0)
         self.tell("" if self._attentions else self._say("graph.none"))
         self.update_cursor()
 
@@ -105,7 +108,8 @@ class HeadsMap(Sheet):
         """How many lines the maps take where there is room."""
         tokens = max((max(attention.sight.shape) for attention in self._attentions), default=1)
         heads = max((attention.heads for attention in self._attentions), default=1)
-        whole = plan(len(self._attentions), heads, tokens, self.size.width, 1000, labels=True, wide=False)
+        whole = plan(len(self._attentions), heads, tokens, self.size.width, 1000, label=self._label, wide=False)
+        # A title and a header, a blank line, what is measured and what that is.
         return 6 + whole.rows * whole.down
 
     @property
@@ -113,6 +117,11 @@ class HeadsMap(Sheet):
         """The stage and the head that are framed."""
         row, head = self._here
         return self._attentions[row].stage.name, head
+
+    @property
+    def about(self) -> list[str]:
+        """What the map is, in paragraphs."""
+        return headswords.about(self._say)
 
     # What the keys do
 
@@ -144,8 +153,9 @@ class HeadsMap(Sheet):
         names = [attention_name(attention.stage, self._say) for attention in self._attentions]
         gutter = max(cell_len(name) for name in names) + 3
         titled, air = height >= TITLED, int(height >= AIRY)
-        reading = 0 if height < 6 else 1 + titled
-        top = 1 + titled + air
+        measured = headswords.most_lines(self._attentions, self._room, self._say, ink) if air else 1
+        reading = 0 if height < 6 else measured + titled
+        top = 1 + titled
         count = max(attention.heads for attention in self._attentions)
         shown = plan(
             len(names),
@@ -153,14 +163,14 @@ class HeadsMap(Sheet):
             max(max(attention.sight.shape) for attention in self._attentions),
             width - gutter - 1,
             height - top - reading - air,
-            labels=self._described,
+            label=self._label,
             wide=palette.prints_digits,
         )
         rows = _window(self._here[0], shown.rows, len(names))
         heads = _window(self._here[1], shown.columns, count)
         if titled:
-            x = self.write(1, 0, self._say("heads.title"), ink.bold)
-            self._write_legend(x + 3, palette, ink)
+            attention = self._attentions[self._here[0]]
+            self.write_line(0, headswords.title(attention, _raster(attention, shown), palette, self._say, ink))
         self._write_margins(names, rows, heads, count, gutter, top, shown, ink)
         for line, row in enumerate(rows):
             for number, head in enumerate(heads):
@@ -168,7 +178,7 @@ class HeadsMap(Sheet):
                     x, y = gutter + number * shown.across, top + line * shown.down
                     self._draw_head((row, head), x, y, shown, palette, ink)
         if reading:
-            self._write_reading(min(height - reading, top + len(rows) * shown.down + 1), reading > 1, ink)
+            self._write_reading(min(height - reading, top + len(rows) * shown.down + air), reading, ink)
 
     def _write_margins(
         self,
@@ -183,7 +193,7 @@ class HeadsMap(Sheet):
     ) -> None:
         """What the rows and columns are called, and whether there are more of them."""
         row, column = self._here
-        header = top - 1 - (top > 2)
+        header = top - 1
         for number, head in enumerate(heads):
             style = ink.bold if head == column else ink.quiet
             name = self._say("graph.head", head=head)
@@ -204,7 +214,7 @@ class HeadsMap(Sheet):
     def _draw_head(self, place: Place, x: int, y: int, shown: Plan, palette: Palette, ink: Pens) -> None:
         row, head = place
         attention = self._attentions[row]
-        raster = Raster.fitting(len(attention.query_labels), len(attention.key_labels), shown.pixels)
+        raster = _raster(attention, shown)
         if (row, raster) not in self._pictures:
             self._pictures[row, raster] = pixels(attention.all_weights(), attention.sight, raster)
         picture = self._pictures[row, raster][head]
@@ -216,8 +226,10 @@ class HeadsMap(Sheet):
             self._draw_blocks(picture, x, y, palette)
         if place == self._here:
             for line in range(y, y + lines):
-                self.write(x - 1, line, "▐", ink.bold)
-                self.write(x + width, line, "▌", ink.bold)
+                # Of the last line an odd number of pixels fills the upper half.
+                half = not palette.prints_digits and 2 * (line - y) + 1 == raster.down
+                self.write(x - 1, line, "▝" if half else "▐", ink.bold)
+                self.write(x + width, line, "▘" if half else "▌", ink.bold)
         best = description(attention.measures[head])
         if best is not None and shown.labels != "none":
             self._write_label(best, x, y, shown, ink.number if place == self._here else ink.label)
@@ -248,34 +260,23 @@ class HeadsMap(Sheet):
         room = shown.across - 1
         self.write(x, y + shown.lines, next((form for form in forms if cell_len(form) <= room), ""), style)
 
-    def _write_legend(self, x: int, palette: Palette, ink: Pens) -> None:
-        """Half of the scale is the weight 0.25, for the colour goes with the square root."""
-        half = LEVELS // 2
-        steps = range(LEVELS)
-        for text, part in ((f"{self._say('heads.weight')} 0 ", steps[:half]), (" 0.25 ", steps[half:]), (" 1", ())):
-            x = self.write(x, 0, text, ink.quiet)
-            for step in part:
-                if palette.prints_digits:
-                    x = self.write(x, 0, SHADES[step * len(SHADES) // LEVELS], ink.label)
-                else:
-                    x = self.write(x, 0, "▀", half_blocks(palette)[step, step])
-
-    def _write_reading(self, y: int, both: bool, ink: Pens) -> None:
-        """What can be measured of the head that is framed, what describes it first."""
+    def _write_reading(self, y: int, lines: int, ink: Pens) -> None:
+        """What can be measured of the head that is framed, and what the numbers are."""
         row, head = self._here
         attention = self._attentions[row]
-        name = f"{attention_name(attention.stage, self._say)} · {self._say('graph.head', head=head)}"
-        found = attention.measures[head]
-        best = description(found)
-        groups: list[Group] = [[Part(name, ink.bold)]]
-        for measure in sorted(found, key=lambda each: each is not best):
-            text = f"   {self._say(f'heads.{measure.name}')} {measure.value:.2f}"
-            if both and measure.name != "evenly":
-                text += f" ({measure.even:.2f})"
-            groups.append([Part(text, ink.number if measure is best else ink.quiet)])
-        self.write_line(y, groups)
-        if both:
-            self._write_notes(y + 1, ink)
+        noted = lines > 1
+        shown = headswords.measure_lines(attention, head, self._room, self._say, ink)
+        if not noted or len(shown) > lines - 1:
+            shown = [headswords.measure_line(attention, head, self._say, ink, even=noted)]
+        for line, groups in enumerate(shown):
+            self.write_line(y + line, groups)
+        if noted:
+            self._write_notes(y + len(shown), ink)
+
+    @property
+    def _room(self) -> int:
+        """The cells of a line between the sheet's edges."""
+        return self.extent.width - 2
 
     def _write_notes(self, y: int, ink: Pens) -> None:
         """What the numbers are, in whole phrases, and the key that opens the head."""
@@ -285,6 +286,10 @@ class HeadsMap(Sheet):
         forms = (f" · {note}" for note in (say("heads.note"), say("heads.note_short")))
         note = next((form for form in forms if cell_len(form) <= room), "")
         self.write_line(y, [[Part(f"{even}{note}", ink.quiet)]], [[Part(opening, ink.quiet, self.open)]])
+
+
+def _raster(attention: Attention, shown: Plan) -> Raster:
+    return Raster.fitting(len(attention.query_labels), len(attention.key_labels), shown.pixels)
 
 
 def _window(here: int, shown: int, count: int) -> range:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from rich.cells import cell_len
 from textual.geometry import Region, Size
 
-from tui.arithmetic import number_text
 from tui.naming import cut_name
 from tui.views.arcs import (
     AHEAD_ARROW,
@@ -25,6 +24,7 @@ from tui.views.arcs import (
 from tui.views.attention import Limits, Picture
 from tui.views.links import draw_links, links, write_row
 from tui.views.pens import Pens
+from tui.views.shares import listed_text
 from tui.views.sheet import Sheet
 from tui.views.strokes import ACROSS
 from tui.views.tokenrow import TokenRow, whole_row
@@ -134,7 +134,7 @@ def draw_panel(sheet: Sheet, picture: Picture, panel: Panel, name: str, here: bo
     area = panel.area
     weight = CROSS
     if picture.sight[picture.query, picture.key]:
-        weight = number_text(float(picture.weights[picture.query, picture.key]))
+        weight = listed_text(float(picture.weights[picture.query, picture.key]))
     end = sheet.write(area.x, area.y, name, ink.bold if here else ink.quiet, area.width)
     if end + NAMED + len(weight) <= area.right:
         sheet.write(end + NAMED, area.y, weight, ink.bold if here else ink.quiet)

@@ -1,27 +1,31 @@
-"""A weight as text: with the digits that the arithmetic below the picture gives it, or as many as there is room for."""
+"""A weight as text: in the same form wherever it stands in a picture, whatever it is."""
 
 from __future__ import annotations
 
-from tui.arithmetic import number_text
+# From so many cells on, so many digits after the point, and whether a 0 stands before it.
+FORMS = ((6, 3, True), (5, 3, False), (4, 2, False), (0, 1, False))
 
 
 def share_text(share: float, width: int) -> str:
-    """A share in so many cells, at least three: exactly 0 is ``0``; 0.97 is ``.97``, and 0.0002 ``<.001`` in five."""
-    exact = number_text(share)
-    if len(exact) <= width:
-        return exact
-    forms = [form for digits in (3, 2, 1) for form in _rounded(share, digits)]
-    return next(form for form in forms if len(form) <= width)
+    """A share in the form for so many cells, at least three: in five, 0.97 is ``.970``, and 0.0002 ``<.001``."""
+    digits, zero = next((digits, zero) for cells, digits, zero in FORMS if cells <= width)
+    text = _rounded(share, digits)
+    return text if zero else text.replace("0.", ".", 1)
 
 
 def listed_text(share: float) -> str:
-    """A share as a table of weights gives it, with three digits; but what is not 0 is not ``0.000``."""
-    return "0" if share == 0 else _rounded(share, 3)[0]
+    """A share with three digits, as a list has it."""
+    return _rounded(share, 3)
 
 
-def _rounded(share: float, digits: int) -> tuple[str, str]:
-    """So many digits after the point, with a 0 before it and without; what would be 0 there is less than the last."""
+def predicted_text(probability: float) -> str:
+    """A token's probability with four digits: of many thousand tokens most get less than a thousandth."""
+    return _rounded(probability, 4)
+
+
+def _rounded(share: float, digits: int) -> str:
+    """So many digits after the point. Exactly 0 is ``0``; what would read as 0 is less than the last digit."""
+    if share == 0:
+        return "0"
     plain = f"{share:.{digits}f}"
-    start = "" if float(plain) else "<"
-    plain = plain if float(plain) else f"{10.0**-digits:.{digits}f}"
-    return start + plain, start + plain.lstrip("0")
+    return plain if float(plain) else f"<{10.0**-digits:.{digits}f}"

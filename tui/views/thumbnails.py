@@ -59,7 +59,8 @@ def levels(shares: NDArray[np.float32], count: int) -> NDArray[np.int16]:
 def half_blocks(palette: Palette) -> dict[tuple[int, int], str]:
     """The style of ``▀`` for the levels of an upper and a lower pixel."""
     page = palette.blank.bgcolor or Color.default()
-    shares = np.linspace(0, 1, LEVELS, dtype=np.float32)
+    # The levels of the pixels are bent already, as the palette bends a share.
+    shares = np.linspace(0, 1, LEVELS, dtype=np.float32) ** 2
     colors = {CUT: page} | {
         number: palette.normal[found].bgcolor or page
         for number, found in enumerate(palette.levels(shares, "share", 1.0).tolist())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from rich.cells import cell_len
@@ -11,9 +11,9 @@ from rich.cells import cell_len
 from tui.naming import cut_name
 
 # The widest label, and the cells of a number under it: the first of these with which all tokens fit is taken.
-SIZES = ((12, 6), (8, 5), (8, 4), (6, 3))
+SIZES = ((12, 6), (8, 5), (6, 5), (6, 4))
 # Where not all fit, those that are shown can be read.
-SOME = (8, 4)
+SOME = (8, 5)
 # From the beginning of one token to the next: more than this does not help.
 WIDEST = 40
 ROOMY = 4
@@ -95,22 +95,21 @@ def token_row(
     left: int,
     room: int,
     wanted: Iterable[int],
-    least: Mapping[int, int] | None = None,
     sizes: Sequence[tuple[int, int]] = SIZES,
 ) -> TokenRow:
     """Tokens in ``room`` cells from ``left`` on.
 
     Where not all fit, those ``wanted`` are shown, the first before the others, and around the first as many neighbours
-    as there is room for. ``least`` says which tokens have more cells than there need be for a number.
+    as there is room for.
     """
     for widest, number in sizes:
-        widths = _widths(labels, widest, number, least or {})
+        widths = _widths(labels, widest, number)
         if sum(widths) + len(widths) - 1 <= room:
             spare = (room + 1 - sum(widths)) // len(widths)
             gap = max(1, min(spare, WIDEST - sum(widths) // len(widths)))
             return _placed([cut_name(label, widest) for label in labels], widths, range(len(labels)), left, gap, number)
     widest, number = SOME
-    widths = _widths(labels, widest, number, least or {})
+    widths = _widths(labels, widest, number)
     shown = _chosen(widths, room, wanted)
     return _placed([cut_name(label, widest) for label in labels], widths, shown, left, 1, number)
 
@@ -118,15 +117,15 @@ def token_row(
 def whole_row(labels: Sequence[str], left: int, room: int) -> TokenRow | None:
     """The same without numbers, if all tokens fit."""
     for widest in (8, 4):
-        widths = _widths(labels, widest, 1, {})
+        widths = _widths(labels, widest, 1)
         if sum(widths) + len(widths) - 1 <= room:
             gap = max(1, min((room + 1 - sum(widths)) // len(widths), 6))
             return _placed([cut_name(label, widest) for label in labels], widths, range(len(labels)), left, gap, 0)
     return None
 
 
-def _widths(labels: Sequence[str], widest: int, number: int, least: Mapping[int, int]) -> list[int]:
-    return [max(number, min(widest, cell_len(label)), least.get(token, 0)) for token, label in enumerate(labels)]
+def _widths(labels: Sequence[str], widest: int, number: int) -> list[int]:
+    return [max(number, min(widest, cell_len(label))) for label in labels]
 
 
 def _chosen(widths: Sequence[int], room: int, wanted: Iterable[int]) -> list[int]:

@@ -101,8 +101,8 @@ class Drawing:
         label = cut(visible(self.grid.row_label(row)), width, self.glyphs)
         quiet = palette.quiet if self.numbered_rows else palette.label
         return [
-            Segment(self.glyphs.here, palette.mark) if state.here else Segment(more, palette.quiet),
             *_blanks(width - cell_len(label), palette.blank),
+            Segment(self.glyphs.here, palette.mark) if state.here else Segment(more, palette.quiet),
             *([Segment(label, palette.here if state.here else quiet)] if label else []),
             *_blanks(1, palette.blank),
         ]

@@ -15,21 +15,22 @@ from textual.widgets import Static
 from engine.operand import Cell, Operand
 from tui.grids import OperandGrid, head_columns
 from tui.language import Language
-from tui.layout import Wish, Zoom, arrange
+from tui.layout import ZOOMS, Wish, Zoom
 from tui.session import Session
+from tui.widgets.composition import Composition
 from tui.widgets.forms import wish
+from tui.widgets.legend import Legend
+from tui.widgets.legendplace import Block, spot
 from tui.widgets.matrix import MatrixView
 from tui.widgets.palette import color_depth
 from tui.widgets.pane import Pane
-from tui.widgets.terms import grids_of, in_words, name_of, signs_of, title_of, title_width
+from tui.widgets.terms import grids_of, name_of, signs_of, title_of, title_width
 
 TITLE_AND_HEADER = 2
 # With a blank line before it.
 LEGEND = 2
 # From this height on there is room for a legend, however long the matrix.
 ROOMY = 12
-# On a screen like this there is no room for pictures of operands beside a picture.
-SMALL = 50
 # Up to so many rows are to be seen at once, whatever is said of them.
 FEW_ROWS = 8
 # A row of a few may take so many lines.
@@ -43,7 +44,8 @@ class Equation(Horizontal):
     """Shows the operand that the session looks at, with what it was computed from."""
 
     DEFAULT_CSS = """
-    Equation { height: 1fr; overflow: hidden; }
+    Equation { height: 1fr; overflow: hidden; layers: matrices legend; }
+    Equation > Legend { layer: legend; }
     Equation > .sign { width: auto; height: 100%; padding: 0 1; color: $quiet; text-wrap: nowrap; }
     Equation > #result { width: 1fr; }
     Equation > #waiting { width: 100%; padding: 2 2; color: $quiet; }
@@ -74,11 +76,14 @@ class Equation(Horizontal):
         self._shown: list[OperandGrid] = []
         self._heights: list[int] = []
         self._operands: list[tuple[Static, Pane]] = []
+        self._made: Composition | None = None
+        self._title = Content()
 
     def compose(self) -> ComposeResult:
         yield Static(id="waiting")
         yield Static(id="equals", classes="sign")
         yield Pane("result")
+        yield Legend()
 
     def on_mount(self) -> None:
         # Nothing is laid out before it is known what is to be shown.
@@ -92,19 +97,9 @@ class Equation(Horizontal):
         if not self.is_attached:
             # The program is on its way out: nothing more can be mounted.
             return
-        session = self._session
         self.query_one("#waiting").display = False
-        grids, signs = grids_of(session), signs_of(session)
-        room = self.size.width - sum(cell_len(sign) + 2 for sign in signs if sign) - 1
-        plans = arrange(room, [self._wish(grid, grids[-1]) for grid in grids], self.zoom)
-        # Where not even the least of everything fits, or would leave no numbers, the operands are only named.
-        small = self.size.width < SMALL and plans[-1].look.mode != "numbers"
-        crowded = len(plans) > 1 and (small or sum(plan.width for plan in plans) > room)
-        if crowded:
-            words = in_words(signs, grids)
-            signs = [words if cell_len(words) <= self.size.width // 2 else ""]
-            room = self.size.width - (cell_len(signs[-1]) + 2 if signs[-1] else 0) - 1
-            plans[-1:] = arrange(room, [self._wish(grids[-1], grids[-1])], self.zoom)
+        grids, made = grids_of(self._session), self._composed(self.zoom)
+        signs, plans, crowded = made.signs, made.plans, made.crowded
         heights = self._heights = self._row_heights(grids, thin=plans[-1].look.paints_thin)
         # The panes are mounted when there are first so many operands.
         self._panes()
@@ -119,13 +114,30 @@ class Equation(Horizontal):
         equals = self.query_one("#equals", Static)
         equals.display = bool(signs[-1])
         self._write_sign(equals, signs[-1], heights[-1])
-        left = room - (0 if crowded else sum(plan.width for plan in plans[:-1]))
-        self._result.show(grids[-1], title_of(grids[-1], left - 2, self._say), plans[-1], heights[-1])
-        self._result.show_legend(grids[-1], self._say("pane.masked"))
+        left = made.room - sum(plan.width for plan in plans[:-1])
+        title = title_of(grids[-1], left - 2, self._say)
+        self._title = title
+        self._result.show(grids[-1], title, plans[-1], heights[-1])
         self._result.display = True
         self._shown = grids
+        self._made = made
+        self._write_legend(grids[-1])
         self._limit_heights()
         self.update_cursor()
+
+    def _composed(self, zoom: Zoom) -> Composition:
+        grids, signs = grids_of(self._session), signs_of(self._session)
+        return Composition.of(self.size.width, grids, signs, self._wish, zoom)
+
+    def zoom_on(self) -> bool:
+        """Go on to the next zoom that shows numbers as colours or colours as numbers; False if none does."""
+        here = ZOOMS.index(self.zoom)
+        shown = self._composed(self.zoom).modes
+        for zoom in (*ZOOMS[here + 1 :], *ZOOMS[:here]):
+            if self._composed(zoom).modes != shown:
+                self.zoom = zoom
+                return True
+        return False
 
     @staticmethod
     def _write_sign(sign: Static, text: str, row_height: int) -> None:
@@ -136,17 +148,16 @@ class Equation(Horizontal):
     def update_cursor(self) -> None:
         """Show where the cell looked at is, and what it was made of; nothing else has changed."""
         session, grids = self._session, grids_of(self._session)
-        if any(
-            (new.operand, new.leading, new.turned) != (old.operand, old.leading, old.turned)
-            for new, old in zip(grids, self._shown, strict=True)
-        ):
-            # The cell lies in another head's matrix than the one on screen.
+        if any(new != old for new, old in zip(grids, self._shown, strict=True)):
+            # The cell lies in another head's matrix than the one on screen, or was made from another column.
             self.update()
             return
         row, column = grids[-1].place(session.cell)
         result, stage = self._result.matrix, session.stage
         taken, joined = head_columns(stage, session.cell) if stage is not None else (range(0), range(0))
-        result.cursor, result.span = (row, column), joined
+        single = grids[-1].rows * grids[-1].columns == 1
+        # Where there is nothing to choose from, nothing is chosen.
+        result.cursor, result.span = None if single else (row, column), joined
         result.show_cell(row, column)
         parts = stage.reads(session.cell) if stage is not None else ()
         for number, (grid, part) in enumerate(zip(grids, parts, strict=False)):
@@ -155,13 +166,20 @@ class Equation(Horizontal):
             view.span = taken
             view.show_cell(*self._in_sight(view, grid, grids[-1], (row, column)))
 
-    @staticmethod
-    def _in_sight(view: MatrixView, grid: OperandGrid, result: OperandGrid, cell: tuple[int, int]) -> tuple[int, int]:
-        """Which cell of an operand to bring in sight: of a whole row, the one in the result's own column."""
+    def _in_sight(
+        self, view: MatrixView, grid: OperandGrid, result: OperandGrid, cell: tuple[int, int]
+    ) -> tuple[int, int]:
+        """Which cell of an operand to bring in sight: of a whole row, the one in the result's own column.
+
+        Of a single column that is read whole, as for a mean, it is the one last looked at.
+        """
         if view.marked_cells:
             return min(view.marked_cells)
+        row, column = view.marked_row, view.marked_column
+        if row is None and grid.column_axis is None:
+            return grid.place(self._session.cell_in(grid.operand))
         same = grid.column_axis is not None and grid.column_axis is result.column_axis
-        return view.marked_row or 0, view.marked_column if view.marked_column is not None else cell[1] if same else 0
+        return row or 0, column if column is not None else cell[1] if same else 0
 
     @property
     def lines(self) -> int:
@@ -181,16 +199,52 @@ class Equation(Horizontal):
         heights = [max(1, min(tallest, self.row_room // grid.rows)) for grid in grids]
         return [min(height, heights[-1]) for height in heights]
 
+    def _write_legend(self, grid: OperandGrid) -> None:
+        """Say what the result's colours mean; a single number needs no scale."""
+        scale = self.query_one(Legend)
+        scale.display = grid.kind in ("signed", "share") and grid.rows * grid.columns > 1
+        scale.kind, scale.limit, scale.low = grid.kind, grid.limit, grid.low
+        scale.masked = self._say("pane.masked") if grid.has_masked else ""
+        scale.printed = self._result.matrix.look.mode == "numbers"
+
     def _limit_heights(self) -> None:
-        """Keep the last rows of a matrix as long as a vocabulary in sight; a legend goes before rows do."""
-        height = self.size.height
-        scale = self._result.legend
-        if height < min(self._result.matrix.measure().height + 1 + LEGEND, ROOMY):
-            scale.display = False
-        for pane, grid in zip(self._panes(), self._shown, strict=True):
-            # Rows of the same tokens are to stand side by side, so those matrices scroll alike.
-            alike = grid.rows == self._shown[-1].rows
-            pane.matrix.styles.max_height = max(2, height - 1 - (LEGEND if alike and scale.display else 0))
+        """Keep the last rows of a matrix as long as a vocabulary in sight, and find the legend a place."""
+        height, scale = self.size.height, self.query_one(Legend)
+        wanted = min(self._result.matrix.measure().height + 1 + LEGEND, ROOMY)
+        # Rows are worth more than a legend under them, where it has another place or there are few lines.
+        tries = [(0, self._title), *([(LEGEND, self._title)] if height >= wanted else [])]
+        # A legend is worth the symbols of a shape.
+        shorter = title_of(self._shown[-1], self._title.cell_length - 1, self._say)
+        for reserved, title in [*tries, (0, shorter)] if scale.display else [(0, self._title)]:
+            tallest = self._limits(reserved)
+            blocks = self._blocks(tallest, title.cell_length)
+            place = spot(blocks, self.size.width - 1, height, *scale.widths()) if scale.display else None
+            if place is not None:
+                self._result.title.update(title)
+                break
+        for pane, most in zip(self._panes(), tallest, strict=True):
+            pane.matrix.styles.max_height = most
+        scale.display = place is not None
+        if place is not None:
+            scale.room = place.room
+            scale.styles.offset = place.x, place.y
+
+    def _limits(self, reserved: int) -> list[int]:
+        """The most lines that each matrix may take, with so many lines left under those that scroll with the result."""
+        rows = self._shown[-1].rows
+        # Rows of the same tokens are to stand side by side, so those matrices scroll alike.
+        return [max(2, self.size.height - 1 - (reserved if grid.rows == rows else 0)) for grid in self._shown]
+
+    def _blocks(self, tallest: list[int], title: int) -> list[Block]:
+        """What stands where, the result last."""
+        if self._made is None:
+            return []
+        count = len(self._made.plans)
+        panes = self._panes()[-count:]
+        bottoms = [
+            1 + min(pane.matrix.measure().height, most) for pane, most in zip(panes, tallest[-count:], strict=True)
+        ]
+        return self._made.blocks(bottoms, TITLE_AND_HEADER + 1 + (self._heights[-1] - 1) // 2, title)
 
     def wait(self, message: str) -> None:
         """Say that the numbers are still being computed."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from tui.grids import OperandGrid
 from tui.layout import Form, Painted, Wish, Written
@@ -16,6 +17,8 @@ FEW = 6
 # More of a result's columns in colours say more than its operands would.
 MANY = 12
 BROAD = 4
+# The widest label of two tokens, or of a part of an emoji.
+TWO_TOKENS = 24
 
 
 def wish(grid: OperandGrid, *, cell: int, name: int, title: int, digits: int, result: bool, rows_beside: bool) -> Wish:
@@ -31,6 +34,11 @@ def wish(grid: OperandGrid, *, cell: int, name: int, title: int, digits: int, re
     labels = Labels.of(grid)
 
     def form(look: Look) -> Form:
+        if grid.kind == "ids":
+            # A single column has room for whole names.
+            look = replace(look, row_label_width=TWO_TOKENS)
+        elif grid.label_width is not None:
+            look = replace(look, row_label_width=min(look.row_label_width, grid.label_width))
         return Form(look, max(Geometry.of(grid, look, labels).width, name + 2))
 
     written = {way: form(look) for way, look in _written(grid, digits).items()}
@@ -47,7 +55,7 @@ def wish(grid: OperandGrid, *, cell: int, name: int, title: int, digits: int, re
 
 def _written(grid: OperandGrid, wanted: int) -> dict[Written, Look]:
     usual, exact = _digits(grid, wanted)
-    fewer = None if usual is None else max(1, usual - 1)
+    fewer = None if usual is None else max(min(1, usual), usual - 1)
     return {
         Written.BARE: Look(spacing=1, digits=fewer, bare=True, column_label_width=0),
         Written.SHORT: Look(spacing=1, digits=fewer, column_label_width=0),
@@ -63,6 +71,10 @@ def _digits(grid: OperandGrid, wanted: int) -> tuple[int | None, int | None]:
     limit = grid.limit
     if grid.kind not in ("signed", "share") or NumberFormat.fitting(grid.kind, limit).exponent:
         return None, None
+    whole = grid.whole_digits
+    if whole is not None:
+        # As it would be written by hand, no digit more.
+        return max(min(whole, EXACT), wanted), max(whole, wanted)
     usual = max(usual_digits(grid.kind, limit), wanted)
     before = math.floor(math.log10(limit)) if limit > 0 else 0
     return usual, max(usual, EXACT - max(0, before - 1), 1 - before + 2 if before < 0 else 0)

@@ -9,7 +9,7 @@ from textual.content import Content
 
 from tui.actions import FOOTER
 from tui.language import Language
-from tui.places import sections
+from tui.places import blocks, sections
 from tui.session import Session
 from tui.widgets.clickable import ClickableText, clickable
 
@@ -37,7 +37,8 @@ class KeyBar(ClickableText):
             if not self._does_something(name):
                 continue
             shown = [clickable(Content.styled(key, "bold $accent"), f"screen.{call}") for key, call in keys]
-            word = clickable(Content.styled(f" {self._say(f'short.{name}')}", "$quiet"), f"screen.{keys[-1][1]}")
+            called = "section" if name == "layer" and not blocks(self._session.trace) else name
+            word = clickable(Content.styled(f" {self._say(f'short.{called}')}", "$quiet"), f"screen.{keys[-1][1]}")
             parts[name] = Content.assemble(*shown, word)
         line = Content("   ").join(parts.values())
         for left_out in ("", *LEFT_OUT):

@@ -15,9 +15,12 @@ from textual.widget import Widget
 from tui.widgets.numbers import UNICODE, Glyphs, Kind, NumberFormat
 from tui.widgets.palette import MASKED, Palette, palette_for
 
-# From the widest legend to the narrowest: the cells of a gradient on each side of zero, and whether zero is named.
-SCALES = ((8, True), (4, True), (2, True), (1, True), (1, False))
+# From the widest legend to the narrowest: the cells of a gradient on each side of its middle, and whether that has a
+# place of its own between them.
+SCALES = ((8, True), (4, True), (2, True), (2, False))
 NO_SCALE = (0, False)
+# The share in the middle of the scale, for colours go with the square root.
+MIDDLE_SHARE = 0.25
 
 
 class Legend(Widget):
@@ -42,32 +45,45 @@ class Legend(Widget):
     printed = reactive(False, layout=True)
     glyphs = reactive(UNICODE, layout=True)
 
-    _scale = SCALES[0]
-    _says_masked = True
+    room = reactive(0, layout=True)
+    """How many columns it may take; as many as its container has if 0."""
+
+    _form = (True, SCALES[0])
 
     def render(self) -> Content:
-        cells, zero = self._scale
+        return self._content(*self._form)
+
+    def get_content_width(self, container: Size, viewport: Size) -> int:
+        """As wide a gradient as there is room for, beside the word on masked cells as long as both fit."""
+        room = min(self.room or container.width, container.width)
+        forms = self._forms()
+        self._form = next((form for form in forms if self._content(*form).cell_length <= room), forms[-1])
+        return self.render().cell_length
+
+    def widths(self) -> tuple[int, int]:
+        """How many columns it takes at least, and at most."""
+        lengths = [self._content(*form).cell_length for form in self._forms()]
+        return min(lengths), max(lengths)
+
+    def _content(self, says_masked: bool, scale: tuple[int, bool]) -> Content:
+        cells, apart = scale
         return legend(
             palette_for(self),
             self.kind,
             self.limit,
             low=self.low,
             high=self.high,
-            masked=self.masked if self._says_masked else "",
+            masked=self.masked if says_masked else "",
             cells=cells,
-            zero=zero,
+            apart=apart,
             glyphs=self.glyphs,
         )
 
-    def get_content_width(self, container: Size, viewport: Size) -> int:
-        """As wide a gradient as there is room for, beside the word on masked cells as long as both fit."""
-        alone = [(False, scale) for scale in SCALES]
-        narrow = [(True, NO_SCALE), *alone] if self.masked and self.printed else alone
-        for says_masked, scale in [*((True, scale) for scale in SCALES), *narrow]:
-            self._says_masked, self._scale = says_masked, scale
-            if self.render().cell_length <= container.width:
-                break
-        return self.render().cell_length
+    def _forms(self) -> list[tuple[bool, tuple[int, bool]]]:
+        """What it may say, the most first: whether what is masked is named, and the scale."""
+        alone = [(False, scale) for scale in SCALES] if self.masked else []
+        narrow = [(True, NO_SCALE)] if self.masked and self.printed else alone
+        return [*((True, scale) for scale in SCALES), *narrow]
 
 
 def legend(
@@ -79,20 +95,21 @@ def legend(
     high: float | None = None,
     masked: str = "",
     cells: int = 8,
-    zero: bool = True,
+    apart: bool = True,
     glyphs: Glyphs = UNICODE,
 ) -> Content:
     """The colour scale from the smallest to the largest value, as ``−3.3 ▇▇▇▇ 0 ▇▇▇▇ 14.4``.
 
-    Where colours cannot tell numbers apart, it says what the digits stand for: ``−9…+9 = −14.4…14.4``.
+    Shares have a quarter in their middle: ``0 ▇▇▇▇ 0.25 ▇▇▇▇ 1``. Where colours cannot tell numbers apart, it says
+    what the digits stand for: ``−9…+9 = −14.4…14.4``.
 
     Args:
         limit: the magnitude at the end of the colour scale.
         low: the smallest value there is; −`limit`, or 0 for shares, if left out.
         high: the largest value there is; `limit` if left out.
         masked: what to say of masked cells, for a grid that has some.
-        cells: the width of the gradient on each side of zero; 0 for no scale at all.
-        zero: whether zero is named where the gradient passes through it.
+        cells: the width of the gradient on each side of its middle; 0 for no scale at all.
+        apart: whether the middle is named between two gradients; if not, on the middle cells of a single one.
     """
     parts: list[Content] = []
     if kind in ("signed", "share") and cells:
@@ -101,7 +118,7 @@ def legend(
         if palette.prints_digits:
             parts.append(_digits(palette, kind, limit, glyphs))
         else:
-            parts.append(_gradient(palette, kind, limit, low, high, cells, zero, glyphs))
+            parts.append(_gradient(palette, kind, limit, low, high, cells, apart, glyphs))
     if masked:
         swatch = Content.styled(glyphs.hatch * 2, Style.from_rich_style(palette.normal[MASKED]))
         parts.append(Content.assemble(swatch, " ", Content.styled(masked, _ink(palette.quiet))))
@@ -109,23 +126,39 @@ def legend(
 
 
 def _gradient(
-    palette: Palette, kind: Kind, limit: float, low: float, high: float, cells: int, zero: bool, glyphs: Glyphs
+    palette: Palette, kind: Kind, limit: float, low: float, high: float, cells: int, apart: bool, glyphs: Glyphs
 ) -> Content:
-    """A scale that passes through zero can say where; one that does not starts at its own end."""
+    """A scale with what stands in its middle, where there is such: zero of a signed one, a quarter of shares."""
     numbers = NumberFormat.fitting(kind, max(abs(low), abs(high)), glyphs=glyphs)
     stops = [low, 0.0, high] if low < 0 < high else [low, high]
-    swatches = [_swatches(palette, kind, limit, start, stop, cells) for start, stop in itertools.pairwise(stops)]
+    if kind == "share" and low < MIDDLE_SHARE < high:
+        stops = [low, MIDDLE_SHARE, high]
+    centres = [_centres(start, stop, cells, bent=kind == "share") for start, stop in itertools.pairwise(stops)]
     ends = [_end(palette, numbers, stop) for stop in stops]
-    if not zero:
-        return Content(" ").join([ends[0], Content("").join(swatches), ends[-1]])
-    between = [part for pair in zip(swatches, ends[1:], strict=True) for part in pair]
-    return Content(" ").join([ends[0], *between])
+    if apart:
+        swatches = [_swatches(palette, kind, limit, part) for part in centres]
+        between = [part for pair in zip(swatches, ends[1:], strict=True) for part in pair]
+        return Content(" ").join([ends[0], *between])
+    if len(stops) == 2:
+        return Content(" ").join(
+            [ends[0], _swatches(palette, kind, limit, _centres(low, high, 2 * cells + 1, bent=False)), ends[-1]]
+        )
+    below, above = (_swatches(palette, kind, limit, part) for part in centres)
+    name = numbers.shortest(stops[1])
+    middle = _swatches(palette, kind, limit, [stops[1]], name.removeprefix("0") or name)
+    return Content(" ").join([ends[0], Content("").join([below, middle, above]), ends[-1]])
 
 
-def _swatches(palette: Palette, kind: Kind, limit: float, start: float, stop: float, cells: int) -> Content:
-    centres = np.linspace(start, stop, 2 * cells + 1)[1::2]
-    levels = palette.levels(centres, kind, limit).tolist()
-    return Content.assemble(*((" ", Style.from_rich_style(palette.normal[level])) for level in levels))
+def _centres(start: float, stop: float, cells: int, *, bent: bool) -> list[float]:
+    """The values at the middle of so many cells: evenly, or bent as colours go with the square root."""
+    if not bent:
+        return [float(value) for value in np.linspace(start, stop, 2 * cells + 1)[1::2]]
+    return [float(value) ** 2 for value in np.linspace(start**0.5, stop**0.5, 2 * cells + 1)[1::2]]
+
+
+def _swatches(palette: Palette, kind: Kind, limit: float, values: list[float], text: str = " ") -> Content:
+    levels = palette.levels(np.array(values), kind, limit).tolist()
+    return Content.assemble(*((text, Style.from_rich_style(palette.normal[level])) for level in levels))
 
 
 def _digits(palette: Palette, kind: Kind, limit: float, glyphs: Glyphs) -> Content:

@@ -21,6 +21,9 @@ PLAIN, ZERO, MASKED, NAN, INFINITE = range(5)
 
 _OFF_SCALE = 5
 
+# What is not marked keeps so much of its size on the scale: it recedes, and can still be read.
+FADED = 0.6
+
 DEFAULT_HERE = "#f2b368"
 
 
@@ -92,6 +95,8 @@ class Palette:
     def levels(self, values: NDArray[np.floating], kind: Kind, limit: float) -> NDArray[np.int16]:
         """The level of each value, in an array of the same shape.
 
+        That of a share goes with its square root, for most shares of a long text are small.
+
         Args:
             limit: the magnitude at the end of the scale; larger ones stay at the end.
         """
@@ -110,6 +115,8 @@ class Palette:
             limit = limit if np.isfinite(limit) and limit > 0 else 1.0
             with np.errstate(over="ignore"):
                 scaled = np.where(finite, values, 0) / limit
+            if kind == "share":
+                scaled = np.sqrt(np.maximum(scaled, 0))
             levels = (np.rint(np.clip(scaled, lowest, 1) * steps) + zero).astype(np.int16)
         if kind in ("share", "mask"):
             levels[values == 0] = ZERO
@@ -170,7 +177,7 @@ def _build(dark: bool, depth: Depth, background: str, foreground: str, here: str
         if level < _OFF_SCALE:
             return _style(inks.quiet(grounds[level]), grounds[level])
         base = zero if level <= zero + signed else share_zero
-        fainter = grounds[base + round((level - base) * 0.5)]
+        fainter = grounds[base + round((level - base) * FADED)]
         return _style(inks.quiet(fainter), fainter)
 
     def edge(level: int) -> Style:

@@ -22,8 +22,8 @@ READABLE = 4.5
 STEPS = 32
 """How finely an ink is sought between two colours."""
 
-SIGNED_PLACES = (0.0, 0.1, 0.3, 0.65, 1.0)
-"""Where on the scale of magnitudes the stops of a signed scale's colours stand."""
+PLACES = (0.0, 0.1, 0.3, 0.65, 1.0)
+"""Where on the scale of magnitudes the stops of its colours stand."""
 
 BROWN: RGB = (170, 85, 0)
 SIXTEEN: tuple[RGB, ...] = (
@@ -191,10 +191,8 @@ def _true(dark: bool, page: RGB, foreground: RGB, here: RGB) -> Scales:
     negative, positive, share, warning = _TRUE_STOPS[dark]
     nothing = mix(page, foreground, 0.06)
     # Most numbers of a model are small beside the largest: their colours rise fast, for their signs to be seen.
-    below, above = (
-        _ramp((nothing, mix(nothing, stops[0], 0.5), *stops), 32, SIGNED_PLACES) for stops in (negative, positive)
-    )
-    shares = _ramp((nothing, mix(nothing, share[0], 0.35), *share), 32)
+    below, above = (_ramp((nothing, mix(nothing, stops[0], 0.5), *stops), 32, PLACES) for stops in (negative, positive))
+    shares = _ramp((nothing, mix(nothing, share[0], 0.5), *share), 32, PLACES)
     return Scales("truecolor", page, nothing, below, above, shares, warning, here, foreground)
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 
+from rich.cells import cell_len
 from textual.content import Content
 
-from engine.ops import GivenTokens, Tokenize
+from engine.ops import GivenTokens, Losses, Tokenize
 from engine.text import visible
 from tui.grids import OperandGrid
 from tui.language import Language
@@ -14,6 +16,8 @@ from tui.session import Session
 from tui.widgets.numbers import cut
 
 LONGEST_TEXT = 24
+# From so many rows on, no more than these around the one looked at say how wide labels are.
+NEAR = 40
 
 
 def grids_of(session: Session) -> list[OperandGrid]:
@@ -24,8 +28,19 @@ def grids_of(session: Session) -> list[OperandGrid]:
     operands = []
     for number, (operand, part) in enumerate(zip(stage.inputs, stage.reads(session.cell), strict=True)):
         at = tuple(piece if isinstance(piece, int) else 0 for piece in part)
-        operands.append(OperandGrid.around(operand, at, session.text, number in stage.op.transposed))
+        grid = OperandGrid.around(operand, at, session.text, number in stage.op.transposed)
+        # Of a vocabulary's probabilities, a loss has to do with the target's alone.
+        only = at[-1] if isinstance(stage.op, Losses) and number == 0 else None
+        operands.append(replace(grid, only=only, label_width=_label_width(grid, grid.place(at)[0])))
     return [*operands, session.grid]
+
+
+def _label_width(grid: OperandGrid, row: int) -> int | None:
+    """How wide the labels of a vocabulary's rows are where one looks: the longest of all would leave a gap."""
+    if grid.rows <= NEAR or grid.numbered_rows:
+        return None
+    near = range(max(0, row - NEAR), min(row + NEAR, grid.rows))
+    return max(cell_len(visible(grid.row_label(each))) for each in near)
 
 
 def signs_of(session: Session) -> list[str]:
@@ -35,7 +50,9 @@ def signs_of(session: Session) -> list[str]:
         return [""]
     signs = list(stage.op.signs(stage.inputs))
     if isinstance(stage.op, Tokenize) and not isinstance(stage.op, GivenTokens) and not stage.op.variety:
-        signs = [f"tokenizer( “{cut(visible(session.texts[session.text]), LONGEST_TEXT)}” )"]
+        # Each character for itself: how wide a terminal draws an emoji of several is anybody's guess.
+        text = "".join(map(visible, session.texts[session.text]))
+        signs = [f"tokenizer( “{cut(text, LONGEST_TEXT)}” )"]
     # What is given, by a file or by a text that the model wrote itself, equals nothing but itself.
     return [*signs[:-1], f"{signs[-1]} ="] if stage.inputs or signs[-1] else [""]
 

@@ -19,11 +19,17 @@ from tui.widgets.numbers import align
 # are; and the cells before the shape: from what is said where there is room, to the least.
 SHORTER = (
     (True, True, True, 3),
-    (False, True, True, 3),
-    (False, False, True, 3),
+    (True, True, False, 3),
     (False, False, False, 3),
     (False, False, False, 1),
 )
+# From how many cells on the first of them is tried, and the second: what is said is not to change from stage to stage.
+ROOM_FOR_TOTALS, ROOM_FOR_WORDS = 138, 98
+# The matrix's name stands here, in hundredths of the width, unless what is left of it is longer.
+NAME_AT = 40
+
+# Beside the tokens, where more are on that side than there is room for.
+CUT = "… "
 
 
 class TopBar(ClickableText):
@@ -55,14 +61,15 @@ class TopBar(ClickableText):
     def _place(self, width: int) -> Content:
         """Model, layer and head; the matrix; how far one is: as much of each as there is room for.
 
-        That the model is verified is said shortly first, then how many steps there are; then how many layers and heads
-        there are is left out, and last the model.
+        Where one begins, it is said in words that the model is verified and how many steps there are; from then on the
+        width alone says how short it is said, so that nothing jumps while one steps, unless it fits no other way.
         """
-        for verified, steps, totals, gap in SHORTER:
+        first = 0 if width >= ROOM_FOR_TOTALS or not self._session.position else 1 if width >= ROOM_FOR_WORDS else 2
+        for verified, steps, totals, gap in SHORTER[first:]:
             left, middle, right = self._model(verified, totals), self._matrix(gap), self._progress_text(steps)
             free = width - left.cell_length - middle.cell_length - right.cell_length
             if free >= (6 if gap > 1 else 4):
-                before = max(free // 2, min(free - 3, width // 2 - left.cell_length - middle.cell_length // 2))
+                before = max(gap, min(free - gap, width * NAME_AT // 100 - left.cell_length))
                 return Content.assemble(left, " " * before, middle, " " * (free - before), right)
         short = Content.assemble(middle, " ", right)
         room = width - short.cell_length - 2
@@ -127,8 +134,13 @@ class TopBar(ClickableText):
         tokens: Sequence[Token], query: int | None, key: int | None, room: int, action: str
     ) -> tuple[Content, Content]:
         """Tokens, and their ids below them. One accent: the query stands on it, the key is written in it."""
-        names, ids = [], []
-        for number in _around(tokens, query if query is not None else key or 0, room):
+        here = query if query is not None else key or 0
+        numbers = _around(tokens, here, room)
+        if len(numbers) < len(tokens):
+            numbers = _around(tokens, here, room - 2 * cell_len(CUT))
+        start = CUT if numbers.start > 0 else ""
+        names, ids = [Content.styled(start, "$quiet")], [Content(" " * cell_len(start))]
+        for number in numbers:
             cells = _cells(tokens[number])
             style = ""
             if number == query:
@@ -138,6 +150,8 @@ class TopBar(ClickableText):
             name = Content.styled(align(tokens[number].label, cells, "centre"), style)
             names.append(clickable(name, f"screen.{action}({number})") + " ")
             ids.append(Content.styled(align(str(tokens[number].id), cells, "centre"), "$quiet") + " ")
+        if numbers.stop < len(tokens):
+            names.append(Content.styled(CUT, "$quiet"))
         return Content("").join(names), Content("").join(ids)
 
     def _about(self) -> Content:

@@ -24,6 +24,8 @@ TIGHTER = (
     *((3, MOST_LAYERS), (2, MOST_LAYERS), (1, MOST_LAYERS)),
     *((1, AROUND), (1, 1), (1, 0), (1, ALONE), (0, ALONE)),
 )
+# Of these, what still leaves room for a name in two parts.
+ROOMY = TIGHTER[:4]
 
 
 @dataclass(frozen=True)
@@ -59,16 +61,17 @@ class Way(ClickableText):
 
     def _line(self, width: int) -> Content:
         """As much of the way and of the prediction as there is room for. Where one stands is never cut for the rest."""
-        stops = self._stops()
         arrow = Content.styled(" ▸ ", "$quiet")
-        for guesses, layers in TIGHTER:
-            line = arrow.join([*self._around(stops, layers), *self._end(guesses)])
-            if line.cell_length <= width:
-                return line
+        for whole, tighter in ((True, ROOMY), (False, TIGHTER)):
+            stops = self._stops(whole)
+            for guesses, layers in tighter:
+                line = arrow.join([*self._around(stops, layers), *self._end(guesses)])
+                if line.cell_length <= width:
+                    return line
         return next(stop.shown for stop in stops if stop.here).truncate(width, ellipsis=True)
 
-    def _stops(self) -> list[Stop]:
-        """Every stop."""
+    def _stops(self, whole: bool) -> list[Stop]:
+        """Every stop; ``whole`` tells apart stages of one name, as the residuals of attention and feed-forward are."""
         session = self._session
         here = session.trace.stages[session.position]
         parts = sections(session.trace)
@@ -80,7 +83,10 @@ class Way(ClickableText):
                 name = self._called(section)
                 shown = Content(name)
                 if number == place:
-                    shown = Content.styled(f" {name} ▸ {here.name.split('.')[-1]} ", HERE)
+                    last = here.name.split(".")[-1]
+                    alike = sum(stage.name.split(".")[-1] == last for stage in section.stages)
+                    called = ".".join(here.name.split(".")[-2:]) if whole and alike > 1 else last
+                    shown = Content.styled(f" {name} ▸ {called} ", HERE)
                 stop = clickable(shown, f"screen.visit('{section.start.name}')")
                 stops.append(Stop(stop, number == place, section.layer is not None))
         return stops
