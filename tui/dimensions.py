@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from weakref import WeakKeyDictionary
 
 from engine.ops import Scale
 from engine.stages import Stage
@@ -16,6 +17,16 @@ def dimensions(trace: Trace, here: Stage) -> dict[str, object]:
 
     What there is none of in the trace is `UNKNOWN`: a worked example may have no vocabulary and no layers.
     """
+    if here not in _known:
+        _known[here] = _found(trace, here)
+    return _known[here]
+
+
+# Asked for with every sentence about a stage, and the same each time.
+_known: WeakKeyDictionary[Stage, dict[str, object]] = WeakKeyDictionary()
+
+
+def _found(trace: Trace, here: Stage) -> dict[str, object]:
     sizes: dict[str, int] = {}
     scores: Stage | None = None
     for stage in _nearest(trace, here):
